@@ -80,14 +80,6 @@ def from_scipy(name: str, scipy_name: str, doc: str) -> None:
 
 # ---- NumPy alone ------------------------------------------------------------------------------
 @_export
-def rsqrt(x: Any) -> Any:
-    """1 / sqrt(x)."""
-    if x.dtype.kind == "c":
-        return 1 / np.sqrt(x)
-    return np.reciprocal(np.sqrt(_wide(x))).astype(x.dtype if x.dtype.kind in "fV" else None, copy=False)
-
-
-@_export
 def reciprocal(x: Any) -> Any:
     """1 / x; integers are refused (NumPy would divide them as integers)."""
     if x.dtype.kind in "biu":
@@ -185,16 +177,6 @@ def complex_sign(x: Any) -> Any:
 
 
 @_export
-def sinc(x: Any) -> Any:
-    """sin(pi x) / (pi x), and 1 at 0."""
-    if x.dtype.kind in "biu":
-        raise TypeError("not supported: sinc of integers")
-    wide = _wide(x) * np.pi
-    safe = np.where(wide == 0, 1, wide)
-    return np.where(wide == 0, 1, np.sin(safe) / safe).astype(x.dtype, copy=False)
-
-
-@_export
 def logaddexp(x: Any, y: Any) -> Any:
     """log(exp(x) + exp(y)) without overflow, also of complex numbers."""
     _floats("logaddexp", x)
@@ -246,9 +228,9 @@ def xlog1py(x: Any, y: Any) -> Any:
 
 def _x_times(log: Any, x: Any, y: Any) -> Any:
     kind = _kind((x, y))
-    x, y = asarray(x, kind), asarray(y, kind)
+    x, y = _wide(asarray(x, kind)), _wide(asarray(y, kind))
     zero = (x == 0) & ~np.isnan(y)
-    return np.where(zero, np.zeros((), kind), x * log(np.where(zero, np.ones((), kind), y)))
+    return np.where(zero, 0, x * log(np.where(zero, 1, y))).astype(kind, copy=False)
 
 
 @_export
@@ -471,14 +453,6 @@ def addcmul(x: Any, a: Any, b: Any, value: Any) -> Any:
 
 
 @_export
-def addcdiv(x: Any, a: Any, b: Any, value: Any) -> Any:
-    """x + value * a / b, rounded once for two-byte floats."""
-    kind = x.dtype
-    quotient = _wide(a) / _wide(b)
-    return (_wide(x) + (quotient if value == 1 else quotient * value)).astype(kind, copy=False)
-
-
-@_export
 def lerp(start: Any, end: Any, weight: Any) -> Any:
     """start + weight * (end - start), exact at both ends; rounded once for two-byte floats."""
     kind = start.dtype
@@ -488,13 +462,9 @@ def lerp(start: Any, end: Any, weight: Any) -> Any:
         if abs(weight) < 0.5:
             return np.add(np.multiply(span, weight, room), start, room)
         return np.subtract(end, np.multiply(span, 1 - weight, room), room)
-    start, end, weight = _wide(start), _wide(end), _wide(weight)
+    start, end = _wide(start), _wide(end)
     span = end - start
-    if hasattr(weight, "dtype"):
-        # As PyTorch's two branches.
-        result = np.where(np.abs(weight) < 0.5, start + weight * span, end - span * (1 - weight))
-    else:
-        result = start + weight * span if abs(weight) < 0.5 else end - span * (1 - weight)
+    result = start + weight * span if abs(weight) < 0.5 else end - span * (1 - weight)
     return result.astype(kind, copy=False)
 
 

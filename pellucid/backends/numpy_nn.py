@@ -11,7 +11,7 @@ from .. import config
 from ..kernels.convolution import reference as conv_reference
 from ..kernels.matmul.blas import SHARED_PRODUCT
 from ..kernels.pooling import reference as pool_reference
-from .native import fused, kernels
+from .native import kernels
 
 Pads = Sequence[Any]
 _F32 = np.dtype(np.float32)
@@ -85,17 +85,6 @@ def avg_pool_grad(
         if made is not None:
             return made
     return pool_reference.avg_pool_grad(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
-
-
-def relu(x: Any) -> Any:
-    """max(x, 0); NaN stays. TypeError for bool and complex arrays."""
-    run = fused("relu", x)
-    if run is not None:
-        return run(x)
-    out = np.maximum(x, 0)
-    if out.dtype != x.dtype or x.dtype.kind == "c":
-        raise TypeError(f"relu of {x.dtype}")
-    return out
 
 
 def linear(x: Any, w: Any, b: Any) -> Any:

@@ -10,7 +10,7 @@ kept in a block of whole steps all the same; the rows that have ended stay unuse
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +31,20 @@ class _Layout(NamedTuple):
 
     offsets: np.ndarray
     ends: np.ndarray
+
+
+@cache
+def _step(name: str) -> Any:
+    """A step of `kernels.recurrent.formulas` with NumPy, in the arrays' own dtype: arguments in its order, then where the results go."""
+    formula = kernels.recurrent.formulas.CELLS[name]
+    count = formula.__code__.co_argcount - 1
+
+    def run(*arrays: Any) -> None:
+        made = formula(numpy_cpu, *arrays[:count])  # all of them before any is written: an argument may be a result, too
+        for target, result in zip(arrays[count:], made, strict=True):
+            target[...] = result
+
+    return run
 
 
 @lru_cache(256)
@@ -129,7 +143,7 @@ def _forward(mode: str, gates: Any, states: Any, cells: Any, out: Any, bias_n: A
     shift = 0 if reverse else 1  # the state after step t stands at t + shift
     x_parts = [_parts(rows, count) for rows in _steps(gates, offsets)]
     outs = _steps(out, offsets)
-    step = kernels.recurrent.formulas.plain(mode)
+    step = _step(mode)
     with np.errstate(all="ignore"):
         for t in reversed(range(len(outs))) if reverse else range(len(outs)):
             n = len(outs[t])
@@ -217,7 +231,7 @@ def _backward(
     kept = [] if gates is None else [_parts(rows, count) for rows in _steps(gates, offsets)]
     parts, state_parts = ([_parts(rows, count) for rows in _steps(a, offsets)] for a in (d_gates, d_state))
     outs, d_states = _steps(d_out, offsets), _steps(d_state, offsets)
-    step = kernels.recurrent.formulas.plain(mode + "_backward")
+    step = _step(mode + "_backward")
     total = np.array(back)  # of a row that has not begun yet (packed, backwards in time) it is the last state's gradient
     with np.errstate(all="ignore"):
         for t in range(len(outs)) if reverse else reversed(range(len(outs))):
@@ -250,7 +264,7 @@ def cell_forward(mode: str, x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b_ih: 
     if not (x.dtype is _F32 and config.kernels and kernels.recurrent.cell.forward(mode, gates, state_gates, h, c, out, out_c)):
         count = kernels.recurrent.formulas.PARTS[mode]
         parts, state_parts = _parts(gates, count), _parts(state_gates, count)
-        step = kernels.recurrent.formulas.plain(mode)
+        step = _step(mode)
         with np.errstate(all="ignore"):
             if mode == "lstm":
                 step(*parts, *state_parts, c, *parts, out_c, out)
@@ -275,7 +289,7 @@ def cell_backward(mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, nee
     if not (x.dtype is _F32 and config.kernels and kernels.recurrent.cell.backward(mode, *operands)):
         count = kernels.recurrent.formulas.PARTS[mode]
         kept, parts, state_parts = (_parts(a, count) for a in (gates, d_gates, d_state))
-        step = kernels.recurrent.formulas.plain(mode + "_backward")
+        step = _step(mode + "_backward")
         with np.errstate(all="ignore"):
             if mode == "lstm":
                 step(*kept, _parts(state_gates, count)[0], c, d_h, 0.0, d_c, *parts, through)

@@ -202,7 +202,7 @@ def fixed_names(op: Primitive) -> tuple[str, ...] | None:
     code = getattr(op.forward, "__code__", None)
     # CO_VARARGS and CO_VARKEYWORDS
     if code is None or code.co_flags & 0x0C != 4 * op.variadic or op.forward.__defaults__:  # type: ignore[union-attr]
-        return None
+        return getattr(op.forward, "numbers", None)  # a rule made of a formula has them
     return code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
 
 

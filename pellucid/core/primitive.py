@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..backends import numpy_cpu
+from ..backends.formulas import Formula, entered
 
 Rule = Callable[..., Any]
 
@@ -168,7 +169,8 @@ def defop(
     name: str,
     args: str,
     *,
-    forward: Rule | str,
+    forward: Rule | str | None = None,
+    formula: Formula | None = None,
     vjp: dict[str, Rule] | Rule | None = None,
     jvp: Any = None,
     aval: Rule | None = None,
@@ -195,7 +197,10 @@ def defop(
         name: unique name; rules of other operations call it as `F.name(...)`.
         args: names of the tensor arguments, in order; `name?` may be None; the last may be `*name`, which
             takes any number.
-        forward: `forward(xp, *arrays, **params)` over an array namespace, or the name of an array function with that meaning.
+        forward: `forward(xp, *arrays, **params)` over an array namespace, or the name of an array function with that meaning. None: it
+            follows from the formula.
+        formula: what an element-wise operation computes (`ir.formula`), for loops and kernels; the word of the language that
+            `forward` names need not be repeated.
         vjp: gradient rules: one per argument in a dict (arguments left out are not differentiable), or one joint rule that
             returns a gradient (or None) for each argument. None: the result never requires grad.
         jvp: forward-mode rule: "linear" (the operation applied to the tangent), "elementwise" (the vjp rule applied to the
@@ -228,6 +233,7 @@ def defop(
         wide_numbers: two-byte floats and a Python number are computed in float32: the number is not rounded to two bytes first.
         call: `call(plain)` is the caller in place of `plain`, the one made from the other fields: for arguments that it does not take.
     """
+    forward = entered(name, forward, formula, wide_numbers)
     fields = locals()
     if name in PRIMITIVES:
         raise ValueError(f"the operation {name!r} is defined twice")

@@ -162,7 +162,7 @@ class Value:
 
     def __neg__(self):
         if _is_float(self.ctype):
-            return self.function.emit(f"fneg {self.ctype} {self.name}", self.ctype)
+            return self.function.once(f"fneg {self.ctype} {self.name}", self.ctype)
         return 0 - self
 
     def compare(self, how: str, other: Value | float) -> Value:
@@ -363,7 +363,8 @@ class Function:
         """Call `llvm.<name>` overloaded on `ctype` (or on what `overload` spells)."""
         full = f"llvm.{name}.{overload or _suffix(ctype)}"
         self.module.declarations.add(f"declare {ctype} @{full}({', '.join(a.ctype for a in args)})")
-        return self.emit(f"call {ctype} @{full}({', '.join(f'{a.ctype} {a.name}' for a in args)})", ctype)
+        made = self.emit if name.startswith("masked.") else self.once  # memory may change in between
+        return made(f"call {ctype} @{full}({', '.join(f'{a.ctype} {a.name}' for a in args)})", ctype)
 
     def addresses(self, base: Value, where: Value, ctype: str) -> Value:
         """A vector of the addresses of elements at positions."""

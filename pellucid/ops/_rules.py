@@ -10,12 +10,14 @@ import numpy as np
 from numpy import ndarray
 
 from ..backends import numpy_cpu
+from ..backends.native import fused
 from ..core import reverse as engine
 from ..core.interpret import thread
 from ..core.modes import enable_grad, local, state
 from ..core.primitive import TENSORS
 from ..core.tensor import FAST_TYPES, Tensor, make_tensor
 from ..errors import ArgumentTypeError
+from ..ir.formula import FORMULAS, Formula
 
 
 def require_tensor(value: Any, function: str, argument: str = "input", position: int = 1) -> Tensor:
@@ -40,6 +42,31 @@ def mismatch(function: str, *values: Any) -> Exception:
 def zero_gradient(F: Any, input_shape: tuple[int, ...], input_dtype: Any) -> Any:
     """The gradient rule of step functions: zeros, whatever the incoming gradient is."""
     return F.full(shape=input_shape, value=0, dtype=input_dtype)
+
+
+def fused_gradient(name: str, slope: Callable[..., Any], saves: str = "input", numbers: tuple[str, ...] = ()) -> Callable[..., Any]:
+    """The gradient rule `slope(F, g, value, **numbers)` of the operation `name`, of many float32 as one kernel.
+
+    `saves` is "input" or "out": which value it takes. The kernel's formula is the rule itself, under the name `<name>_backward`.
+    """
+    kernel = name + "_backward"
+    FORMULAS[kernel] = Formula(slope, names=(("g", "x"), numbers))
+
+    def gradient(F: Any, g: Any, value: Any, given: dict[str, Any]) -> Any:
+        if F.raw and type(g) is ndarray:
+            run = fused(kernel, g, value)
+            if run is not None:
+                return run(g, value, *[given[n] for n in numbers])
+        return slope(F, g, value, **given)
+
+    if numbers:
+        return lambda F, g, input, params: gradient(F, g, input, params)
+    if saves == "out":
+        return lambda F, g, out: gradient(F, g, out, _NO_NUMBERS)
+    return lambda F, g, input: gradient(F, g, input, _NO_NUMBERS)
+
+
+_NO_NUMBERS: dict[str, Any] = {}
 
 
 def keyword(named: dict[str, Any], function: str, *names: str) -> Any:

@@ -30,7 +30,7 @@ from .nest import Nest
 from .passes import Passes
 from .plan import Operand, Plan, bytes_of, make_plan
 from .reduction import Gather, combine_slots, fill, gather_of, write_empty
-from .steps import STEPS, supports
+from .steps import costly, supports
 from .values import MEMORY, itemsize
 
 __all__ = ["Access", "Kernel", "Loop", "Reduce", "Step", "Write", "compile", "emit", "module_text", "supports"]
@@ -241,7 +241,7 @@ def _width(loop: Loop) -> int:
 def _work(loop: Loop) -> int:
     """About how many plain operations an element costs."""
     accesses = len(loop.reads) + len(loop.writes)
-    return 2 * accesses + sum(12 if STEPS[s.op].libm else 1 for s in loop.steps) + len(loop.reduces)
+    return 2 * accesses + sum(12 if costly(s.op) else 1 for s in loop.steps) + len(loop.reduces)
 
 
 def _check(loop: Loop) -> None:

@@ -10,8 +10,9 @@ from ..matmul.pack import exchanged
 from .passes import Passes
 from .plan import Plan
 from .reduction import Gather
-from .steps import STEPS, compute
-from .values import MEMORY, Maker, Mask, Num, Weak, pack, static_mask, store, unpack
+from .steps import compute, costly
+from .values import MEMORY, Mask, Num, Weak, pack, static_mask, store, unpack
+from .words import Words
 
 __all__ = ["Nest"]
 
@@ -33,7 +34,7 @@ class Nest:
 
     def __init__(self, f: Function, loop: Any, plan: Plan, gathers: list[Gather], numbers: list[Value], width: int) -> None:
         self.f, self.loop, self.plan, self.gathers, self.width = f, loop, plan, gathers, width
-        self.m = Maker(f, width)
+        self.m = Words(f, width)
         self.numbers = numbers
         self.strides = {
             **{("r", k): o.strides for k, o in enumerate(plan.reads)},
@@ -53,7 +54,7 @@ class Nest:
         split = plan.tasks > 1 and plan.split == plan.last
         self.resident = bool(self.columns) and plan.tile is None and vectors <= STRAIGHT and not split
         # How much is written out side by side: what is cheap gains by it, what is not would only take longer to compile.
-        cost = sum(8 if STEPS[step.op].libm else 1 for step in loop.steps)
+        cost = sum(8 if costly(step.op) else 1 for step in loop.steps)
         self.together = 1  # rows
         if self.columns and not self.along:
             room = (BODIES // vectors if self.resident else 4) if cost <= 8 else 2 if cost <= 16 else 1
@@ -182,7 +183,7 @@ class Nest:
         g, f, m = self.gathers[k], self.f, self.m
         where, kind = pointers.get(("a", k)), MEMORY[g.total]
         if k in self.along:
-            one = Maker(f, 1)
+            one = Words(f, 1)
             held = self.short[k] if self._short(k) else Num(m, self.totals[k].get(), g.total)
             total = one.cast(g.fold(one, held), g.total)
             if self.plan.gathered[k]:
@@ -513,7 +514,7 @@ class Nest:
 class _Line:
     """Vectors of one dtype for every column: in registers, or in a buffer."""
 
-    def __init__(self, m: Maker, kind: str, count: int, resident: bool) -> None:
+    def __init__(self, m: Words, kind: str, count: int, resident: bool) -> None:
         self.m, self.kind = m, kind
         self.memory = vector(MEMORY[kind], m.width)
         if resident:

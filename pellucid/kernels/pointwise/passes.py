@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .steps import STEPS
+from .steps import costly
 
 __all__ = ["Passes"]
 
@@ -47,7 +47,7 @@ class Passes:
         needs = [_needed(loop, given, set()) for given in roots]
         self.first = {i: at for at in reversed(range(self.count)) for i in needs[at]}
         often = {i for i in self.first if sum(i in need for need in needs) > 1}
-        self.kept = sorted(i for i in often - fixed if keep and STEPS[loop.steps[i].op].libm)
+        self.kept = sorted(i for i in often - fixed if keep and costly(loop.steps[i].op))
         self.steps, self.reads = [], []
         for at, given in enumerate(roots):
             there = {i for i in self.kept if self.first[i] < at}

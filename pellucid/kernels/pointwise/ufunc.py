@@ -1,13 +1,12 @@
-"""Element-wise expressions as NumPy ufuncs whose inner loop is one fused, generated loop.
+"""Formulas as NumPy ufuncs whose inner loop is one fused, generated loop.
 
-    >>> x, y = variable("x"), variable("y")
-    >>> swish_mul = make_ufunc("swish_mul", [x, y], [x * sigmoid(x) * y])
+    >>> swish_mul = make_ufunc("swish_mul", Formula(lambda m, x, y: x * m.sigmoid(x) * y))
     >>> swish_mul is None or swish_mul(np.ones((2, 3), np.float32), np.ones(3, np.float32)).shape == (2, 3)
     True
 
-A ufunc broadcasts, takes any strides and `out=`, and costs no more to call than `np.add`. The loops are for
-float32, and for float64 where the expression has no elementary functions; `mask` variables are boolean. Loops over many contiguous
-elements are shared among the worker threads. Floating-point errors are silent: no NumPy warning for an infinity.
+A ufunc takes the formula's values and then its numbers, broadcasts, takes any strides and `out=`, and costs no more to call than
+`np.add`. The loops are for float32, and for float64 where the formula has no elementary functions; masks are boolean. Loops over many
+contiguous elements are shared among the worker threads. Floating-point errors are silent: no NumPy warning for an infinity.
 """
 
 from __future__ import annotations
@@ -15,191 +14,58 @@ from __future__ import annotations
 import _thread
 import ctypes
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ...ir.formula import ELEMENTARY, Formula
 from ...llvm import jit, target, threads
-from ...llvm import math as functions
 from ...llvm.emit import Function, Module, Value, vector
+from .values import Num
+from .words import Words
 
-__all__ = ["Expression", "evaluate", "make_ufunc", "mask", "maximum", "minimum", "sqrt", "variable", "where"]
+__all__ = ["make_ufunc"]
 
 GRAIN = 16384  # elements a chunk: 64 KiB of each array, some microseconds
 BLOCK = 256  # elements that strided operands are copied in
 
 
-class Expression:
-    """A node of an expression: an operation's name and its operands, or a variable's kind and name."""
-
-    __slots__ = ("op", "operands")
-
-    def __init__(self, op: str, *operands) -> None:
-        self.op = op
-        self.operands = operands
-
-    def __add__(self, other):
-        return Expression("add", self, other)
-
-    def __radd__(self, other):
-        return Expression("add", other, self)
-
-    def __sub__(self, other):
-        return Expression("sub", self, other)
-
-    def __rsub__(self, other):
-        return Expression("sub", other, self)
-
-    def __mul__(self, other):
-        return Expression("mul", self, other)
-
-    def __rmul__(self, other):
-        return Expression("mul", other, self)
-
-    def __truediv__(self, other):
-        return Expression("div", self, other)
-
-    def __rtruediv__(self, other):
-        return Expression("div", other, self)
-
-    def __neg__(self):
-        return Expression("neg", self)
-
-    def __abs__(self):
-        return Expression("abs", self)
-
-    def __lt__(self, other):
-        return Expression("olt", self, other)
-
-    def __le__(self, other):
-        return Expression("ole", self, other)
-
-    def __gt__(self, other):
-        return Expression("ogt", self, other)
-
-    def __ge__(self, other):
-        return Expression("oge", self, other)
-
-    def __and__(self, other):
-        return Expression("and", self, other)
-
-    def __or__(self, other):
-        return Expression("or", self, other)
-
-
-def variable(name: str) -> Expression:
-    """An argument of floats (an array or a number)."""
-    return Expression("variable", name)
-
-
-def mask(name: str) -> Expression:
-    """An argument of booleans, for the condition of `where`."""
-    return Expression("mask", name)
-
-
-def where(condition, yes, no) -> Expression:
-    return Expression("where", condition, yes, no)
-
-
-def maximum(a, b) -> Expression:
-    """The larger one; NaN if either is NaN."""
-    return Expression("maximum", a, b)
-
-
-def minimum(a, b) -> Expression:
-    """The smaller one; NaN if either is NaN."""
-    return Expression("minimum", a, b)
-
-
-def sqrt(x) -> Expression:
-    return Expression("sqrt", x)
-
-
-def fma(a, b, c) -> Expression:
-    """a * b + c, rounded once."""
-    return Expression("fma", a, b, c)
-
-
-def _function(name: str) -> Callable[[Expression], Expression]:
-    return lambda x: Expression(name, x)
-
-
-erf, exp, expm1, gelu, gelu_slope, log, log1p, sigmoid, tanh = map(
-    _function, ("erf", "exp", "expm1", "gelu", "gelu_slope", "log", "log1p", "sigmoid", "tanh")
-)
-
-_EMIT: dict[str, Callable[..., Value]] = {
-    "add": lambda f, a, b: a + b,
-    "sub": lambda f, a, b: a - b,
-    "mul": lambda f, a, b: a * b,
-    "div": lambda f, a, b: a / b,
-    "and": lambda f, a, b: a & b,
-    "or": lambda f, a, b: a | b,
-    "neg": lambda f, a: -a,
-    "abs": lambda f, a: f.fabs(a),
-    "sqrt": lambda f, a: f.sqrt(a),
-    "fma": lambda f, a, b, c: f.fma(a, b, c),
-    "where": lambda f, c, a, b: f.select(c, a, b),
-    "maximum": lambda f, a, b: f.select(a.compare("ogt", b) | a.compare("uno", a), a, b),
-    "minimum": lambda f, a, b: f.select(a.compare("olt", b) | a.compare("uno", a), a, b),
-    **{name: (lambda f, a, b, name=name: a.compare(name, b)) for name in ("olt", "ole", "ogt", "oge")},
-    **functions.FUNCTIONS,
-}
-
-
-def evaluate(f: Function, ctype: str, roots: Sequence[Expression], given: dict[Expression, Value]) -> list[Value]:
-    """Emit the expressions; what occurs twice is computed once. `given` holds the variables' values."""
-    done = dict(given)
-
-    def value(node: Expression | float) -> Value:
-        if not isinstance(node, Expression):
-            return f.const(node, ctype)
-        if node not in done:
-            done[node] = _EMIT[node.op](f, *map(value, node.operands))
-        return done[node]
-
-    return [value(root) for root in roots]
-
-
-def _has_functions(roots: Sequence[Expression]) -> bool:
-    stack, seen = list(roots), set()
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Expression) and node not in seen:
-            if node.op in functions.FUNCTIONS:
-                return True
-            seen.add(node)
-            stack.extend(node.operands)
-    return False
-
-
 # From loops to ufuncs, through NumPy's C interface (numpy.org/doc/stable/reference/c-api/ufunc.html).
 
 _NUMBERS = {"i8": 0, "float": 11, "double": 12}  # NPY_BOOL, NPY_FLOAT, NPY_DOUBLE
+_KINDS = {"float": "float32", "double": "float64"}
 _alive: list = []
 
 
-def make_ufunc(
-    name: str, inputs: Sequence[Expression], outputs: Sequence[Expression], doc: str = "", named: bool = False
-) -> np.ufunc | None:
-    """A ufunc from `inputs` (variables and masks) to `outputs`; None where code cannot be generated.
+def _operands(formula: Formula, ctype: str) -> list[str]:
+    """Types of the inputs in memory."""
+    count = len(formula.values) + len(formula.numbers)
+    return ["i8" if k in formula.masks else ctype for k in range(count)]
 
-    `named` says that the expressions follow from this package's files and the name: code on disk is found by that, without writing IR.
+
+def _results(formula: Formula) -> int:
+    return len(formula.text().splitlines()[-1].split()) - 1
+
+
+def make_ufunc(name: str, formula: Formula, doc: str = "", named: bool = False) -> np.ufunc | None:
+    """A ufunc that computes a formula; None where code cannot be generated.
+
+    `named` says that the formula speaks of operations of this package alone: code on disk is found by its text, without writing IR.
     """
     if not target.available():
         return None
-    natives = _loop("float", inputs, outputs, name, named)
+    natives = _loop("float", name, formula, named)
     if natives is None:
         return None
-    kinds = ["float"] if _has_functions(outputs) else ["float", "double"]
-    count = len(kinds)
+    kinds = ["float"] if ELEMENTARY & formula.words() else ["float", "double"]
+    count, results = len(kinds), _results(formula)
     types = []
     for ctype in kinds:
-        types += [_NUMBERS["i8" if v.op == "mask" else ctype] for v in inputs] + [_NUMBERS[ctype]] * len(outputs)
+        types += [_NUMBERS[kind] for kind in (*_operands(formula, ctype), *[ctype] * results)]
     loops = (ctypes.c_void_p * count)(natives["loop"])
     if count == 2:
-        loops[1] = _compiled_later(name, inputs, outputs, loops, named)
+        loops[1] = _compiled_later(name, formula, loops, named)
     arguments = (
         loops,
         (ctypes.c_void_p * count)(*[threads.team_cell()] * count),
@@ -207,67 +73,58 @@ def make_ufunc(
     )
     labels = (name.encode(), doc.encode())
     _alive.append((arguments, labels))  # NumPy keeps the pointers
-    return _constructor()(*arguments, count, len(inputs), len(outputs), -1, *labels, 0)
+    return _constructor()(*arguments, count, len(types) // count - results, results, -1, *labels, 0)
 
 
 _LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
 
-def _loop(kind: str, inputs: Sequence[Expression], outputs: Sequence[Expression], name: str, named: bool) -> dict[str, Any] | None:
+def _loop(ctype: str, name: str, formula: Formula, named: bool) -> dict[str, Any] | None:
+    def text() -> str:
+        return _loop_text(ctype, name, formula)
+
     if named:
-        return jit.compile_source(lambda: _loop_text(kind, inputs, outputs), {"loop": None}, f"{name} of {kind}s")
+        return jit.compile_source(text, {"loop": None}, f"{name} of {ctype}s\n{formula.text()}")
     with jit.unwatched():
-        return jit.compile_ir(_loop_text(kind, inputs, outputs), {"loop": None}, name)
+        return jit.compile_ir(text(), {"loop": None}, name)
 
 
-def _compiled_later(name: str, inputs: Sequence[Expression], outputs: Sequence[Expression], loops: Any, named: bool) -> int:
+def _compiled_later(name: str, formula: Formula, loops: Any, named: bool) -> int:
     """The address of a loop over doubles, which few programs use: its first call compiles it and puts it into `loops`."""
 
     def first(args: int, dimensions: int, steps: int, cell: int) -> None:
         try:
-            natives = _loop("double", inputs, outputs, name, named)
+            natives = _loop("double", name, formula, named)
             if natives is not None:
                 loops[1] = natives["loop"]
                 _LOOP(natives["loop"])(args, dimensions, steps, cell)
                 return
         except KeyboardInterrupt:  # cannot pass through native code
             threading.Timer(0.05, _thread.interrupt_main).start()
-        _with_numpy(inputs, outputs, args, dimensions, steps)
+        _with_numpy(formula, args, dimensions, steps)
 
     made = _LOOP(first)
     _alive.append(made)
     return ctypes.cast(made, ctypes.c_void_p).value or 0
 
 
-_NUMPY: dict[str, Callable[..., Any]] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "and": np.logical_and, "or": np.logical_or,
-    "neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "fma": lambda a, b, c: a * b + c, "where": np.where,
-    "maximum": np.maximum, "minimum": np.minimum, "olt": np.less, "ole": np.less_equal, "ogt": np.greater, "oge": np.greater_equal,
-}  # fmt: skip
-
-
-def _with_numpy(inputs: Sequence[Expression], outputs: Sequence[Expression], args: int, dimensions: int, steps: int) -> None:
+def _with_numpy(formula: Formula, args: int, dimensions: int, steps: int) -> None:
     """What a loop over doubles does, by NumPy: where it cannot be compiled."""
     word = ctypes.c_int64.from_address
     count = word(dimensions).value
     arrays = []
-    for k, kind in enumerate(
-        [np.dtype(np.bool_ if v.op == "mask" else np.float64) for v in inputs] + [np.dtype(np.float64)] * len(outputs)
-    ):
+    for k, ctype in enumerate([*_operands(formula, "double"), *["double"] * _results(formula)]):
+        kind = np.dtype(np.bool_ if ctype == "i8" else np.float64)
         start, step = word(args + 8 * k).value, word(steps + 8 * k).value
         low = start + min(step * (count - 1), 0)
         memory = (ctypes.c_byte * (abs(step) * (count - 1) + kind.itemsize)).from_address(low)
         arrays.append(np.ndarray((count,), kind, memory, start - low, (step,)))
-    given = dict(zip(inputs, arrays))
-
-    def value(node: Expression | float) -> Any:
-        if isinstance(node, Expression) and node not in given:
-            given[node] = _NUMPY[node.op](*map(value, node.operands))
-        return given[node] if isinstance(node, Expression) else node
-
+    values = len(formula.values)
+    inputs = values + len(formula.numbers)
     with np.errstate(all="ignore"):
-        made = [np.array(value(root)) for root in outputs]
-    for place, result in zip(arrays[len(inputs) :], made):
+        made = formula.function(np, *arrays[:values], **dict(zip(formula.numbers, arrays[values:inputs])))
+        made = [np.array(x) for x in (made if isinstance(made, tuple) else (made,))]
+    for place, result in zip(arrays[inputs:], made):
         place[...] = result
 
 
@@ -282,7 +139,7 @@ def _constructor() -> Callable[..., np.ufunc]:
     return ctypes.PYFUNCTYPE(ctypes.py_object, *pointers, *ints, *strings, ctypes.c_int)(table[1])
 
 
-def _loop_text(ctype: str, inputs: Sequence[Expression], outputs: Sequence[Expression]) -> str:
+def _loop_text(ctype: str, name: str, formula: Formula) -> str:
     """IR of `void loop(char **args, npy_intp *dimensions, npy_intp *steps, void *team_cell)`.
 
     The vector loop serves operands that are contiguous or repeat one element (steps of one element or 0); others are
@@ -290,8 +147,9 @@ def _loop_text(ctype: str, inputs: Sequence[Expression], outputs: Sequence[Expre
     """
     module = Module()
     width = target.host().lanes(ctype)
-    kinds = ["i8" if v.op == "mask" else ctype for v in inputs] + [ctype] * len(outputs)
-    _emit_range(module, ctype, width, inputs, outputs, kinds)
+    inputs = _operands(formula, ctype)
+    kinds = inputs + [ctype] * _results(formula)
+    _emit_range(module, ctype, width, name, formula, kinds)
     sizes = [{"i8": 1, "float": 4, "double": 8}[kind] for kind in kinds]
     for size in sorted(set(sizes)):
         _emit_copy(module, size)
@@ -361,19 +219,22 @@ def _emit_copy(module: Module, size: int) -> None:
     f.ret()
 
 
-def _emit_range(module: Module, ctype: str, width: int, inputs, outputs, kinds: list[str]) -> None:
+def _emit_range(module: Module, ctype: str, width: int, name: str, formula: Formula, kinds: list[str]) -> None:
     f = module.function("range", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
     bases = [f.load("ptr", f.at(f.args, 2 * k, "i64")) for k in range(len(kinds))]
     moves = [f.load("i64", f.args, 2 * k + 1) for k in range(len(kinds))]
     bases = [f.at(base, f.begin * move, kind) for base, move, kind in zip(bases, moves, kinds)]
+    values, inputs = len(formula.values), len(_operands(formula, ctype))
+    m = Words(f, width)
 
     def body(i: Value, tail: Value | None) -> None:
-        given = {}
-        for node, base, move, kind in zip(inputs, bases, moves, kinds):
+        given = []
+        for base, move, kind in zip(bases[:inputs], moves, kinds):
             value = f.load(vector(kind, width), base, i * move, mask=tail)
-            given[node] = value.compare("ne", 0) if node.op == "mask" else value
-        for result, base in zip(evaluate(f, vector(ctype, width), outputs, given), bases[len(inputs) :]):
-            f.store(result, base, i, mask=tail)
+            given.append(Num(m, value.compare("ne", 0), "bool") if kind == "i8" else Num(m, value, _KINDS[ctype]))
+        made = m.computed(name, formula, *given[:values], **dict(zip(formula.numbers, given[values:])))
+        for result, base in zip(made if isinstance(made, tuple) else (made,), bases[inputs:]):
+            f.store(m.cast(result, _KINDS[ctype]).value, base, i, mask=tail)
 
     f.vector_loop(f.end - f.begin, width, body, unroll=2)
     f.ret()

@@ -227,11 +227,6 @@ class Maker:
         value = through_c(f, name, *wide)
         return self.rounded(f.trunc(value, self.ctype(kind)), kind)
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in C_FUNCTIONS:
-            raise AttributeError(name)
-        return lambda *args: self.function(name, *args)
-
 
 # Functions of the C library (of doubles), by NumPy's names.
 C_FUNCTIONS = {

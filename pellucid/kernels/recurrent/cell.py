@@ -1,6 +1,6 @@
 """The formulas of a recurrent cell over a batch, forward and backward, as one native loop each (float32).
 
-The products stand before and after: here a step has both parts of its gates already. `recurrent.EXPRESSIONS` are the formulas, those of
+The products stand before and after: here a step has both parts of its gates already. `formulas` has the formulas, those of
 `recurrent_layer`; what comes back in time is zero for a single step.
 """
 
@@ -13,8 +13,7 @@ import numpy as np
 
 from ...llvm import jit, target, threads
 from ...llvm.emit import Function, Module, Value, vector
-from ..pointwise.ufunc import evaluate
-from .formulas import EXPRESSIONS, PARTS
+from .formulas import PARTS, emit_step
 
 __all__ = ["backward", "forward"]
 
@@ -43,7 +42,6 @@ def _gates(f: Function, mode: str, pointer: Value, row: Value, unit: Value, mask
 
 def _forward(f: Function, mode: str, row: Value, unit: Value, mask: Value | None) -> None:
     parts = PARTS[mode]
-    inputs, outputs = EXPRESSIONS[mode]
     kind = vector("float", target.host().lanes("float"))
     at, gate = row * f.size + unit, row * parts * f.size + unit
     values = _gates(f, mode, f.gates, row, unit, mask) + _gates(f, mode, f.state_gates, row, unit, mask)
@@ -51,7 +49,7 @@ def _forward(f: Function, mode: str, row: Value, unit: Value, mask: Value | None
         values.append(f.load(kind, f.c, at, mask=mask))
     elif mode == "gru":  # the state's part of n comes with its bias; adding -0 changes nothing
         values += [f.const(-0.0, kind), f.load(kind, f.h, at, mask=mask)]
-    made = evaluate(f, kind, outputs, dict(zip(inputs, values, strict=True)))
+    made = emit_step(f, mode, values)
     for k in range(parts):
         f.store(made[k], f.gates, gate + f.size * k, mask=mask)
     if mode == "lstm":
@@ -62,7 +60,6 @@ def _forward(f: Function, mode: str, row: Value, unit: Value, mask: Value | None
 
 def _backward(f: Function, mode: str, row: Value, unit: Value, mask: Value | None) -> None:
     parts = PARTS[mode]
-    inputs, outputs = EXPRESSIONS[mode + "_backward"]
     kind = vector("float", target.host().lanes("float"))
     at, gate = row * f.size + unit, row * parts * f.size + unit
     zero = f.const(-0.0, kind)
@@ -77,7 +74,7 @@ def _backward(f: Function, mode: str, row: Value, unit: Value, mask: Value | Non
         values += [read(f.state_gates, gate + f.size * 2), read(f.h, at), read(f.d_h, at), zero, zero]
     else:
         values += [read(f.d_h, at), zero]
-    made = evaluate(f, kind, outputs, dict(zip(inputs, values, strict=True)))
+    made = emit_step(f, mode + "_backward", values)
     store_slopes(f, mode, made, gate, at, f.through, mask)
 
 

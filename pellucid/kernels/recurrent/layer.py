@@ -1,7 +1,7 @@
 """Recurrent layers over all time steps in one direction, forward and backward, as one native call each (float32).
 
 The weights of the state are packed so that a tile of the product holds all gates of the same units, and the tile stays in the first
-cache until the cell's formulas (`recurrent.EXPRESSIONS`) have used it. Rows of a batch do not meet, so threads share the rows and never
+cache until the cell's formulas (`formulas`) have used it. Rows of a batch do not meet, so threads share the rows and never
 wait for one another between two steps; results do not depend on how rows are shared.
 
 Packed sequences have loops of their own: fewer rows from step to step, which lie one step after the other without gaps. The states
@@ -20,9 +20,8 @@ from ...llvm import jit, target, threads
 from ...llvm.emit import Function, Module, Value, vector
 from ..matmul.micro import emit_micro
 from ..matmul.pack import Tile, emit_pack_copy, emit_pack_transpose, pack
-from ..pointwise.ufunc import evaluate
 from .cell import store_slopes
-from .formulas import EXPRESSIONS, PARTS
+from .formulas import PARTS, emit_step
 
 __all__ = ["backward", "forward"]
 
@@ -92,7 +91,6 @@ def _masked(f: Function, left: Value, body: Callable[[Value | None], None]) -> N
 def _emit_forward(module: Module, mode: str, packed: bool) -> None:
     t = _tile(mode, back=False)
     parts, lanes = PARTS[mode], t.lanes
-    inputs, outputs = EXPRESSIONS[mode]
     f = threads.parallel_export(module, "forward", {**dict.fromkeys(_FORWARD, "ptr"), **_SIZES})
     buffer = f.buffer("float", t.rows * t.columns)
     plane, shift = f.batch * f.size, _chosen(f, f.reverse, 0, 1)
@@ -121,7 +119,7 @@ def _emit_forward(module: Module, mode: str, packed: bool) -> None:
                     values.append(read(f.cells, old + at))
                 elif mode == "gru":
                     values += [read(f.bias, unit), read(f.states, old + at)]
-                made = evaluate(f, vector("float", lanes), outputs, dict(zip(inputs, values, strict=True)))
+                made = emit_step(f, mode, values)
                 if mode in ("lstm", "gru"):
                     for k in range(parts):
                         f.store(made[k], f.gates, gate + f.size * k, mask=mask)
@@ -136,7 +134,6 @@ def _emit_forward(module: Module, mode: str, packed: bool) -> None:
 def _emit_backward(module: Module, mode: str, packed: bool) -> None:
     t = _tile(mode, back=True)
     parts, lanes = PARTS[mode], t.lanes
-    inputs, outputs = EXPRESSIONS[mode + "_backward"]
     f = threads.parallel_export(module, "backward", {**dict.fromkeys(_BACKWARD, "ptr"), **_SIZES})
     buffer = f.buffer("float", t.rows * t.columns)
     plane, shift = f.batch * f.size, _chosen(f, f.reverse, 0, 1)
@@ -198,7 +195,7 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
                 values += [read(f.d_out, begin_now * f.size + at, mask), read(buffer, place, mask)]
                 if mode in ("lstm", "gru"):
                     values.append(read(f.carry, at, mask))
-                made = evaluate(f, vector("float", lanes), outputs, dict(zip(inputs, values, strict=True)))
+                made = emit_step(f, mode + "_backward", values)
                 store_slopes(f, mode, made, gate, at, f.carry, mask)
 
             def last(at: Value, place: Value, mask: Value | None) -> None:

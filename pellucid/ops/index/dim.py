@@ -18,6 +18,7 @@ from ...core.public import METHODS, public
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, ArgumentValueError, DtypeError, IndexOutOfRangeError, OperationError, ShapeError
+from ...ir.formula import Formula
 from .._numbers import check_fitting, number_array
 from .._rules import mismatch, require_tensor
 from ..shape.view import broadcast_to, expand, reshape
@@ -426,6 +427,7 @@ masked_fill_op = defop(
     "masked_fill",
     "input mask value",
     forward=lambda xp, x, mask, value: xp.where(mask, value, x),
+    formula=Formula(lambda m, x, mask, value: m.where(mask, value, x), "fhib", masks=(1,)),
     inplace=_fill_where,
     vjp={
         "input": lambda F, g, mask, input_dtype: F.masked_fill(g, mask, F.full(shape=(), value=0, dtype=input_dtype)),

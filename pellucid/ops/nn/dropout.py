@@ -18,7 +18,10 @@ from ...core.streams.distributions import bernoulli
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import ArgumentValueError, DtypeError, UnsupportedError
+from ...ir.formula import FORMULAS, Formula
 from .._rules import require_tensor
+
+FORMULAS["dropout"] = Formula(lambda m, x, keep, *, scale: m.where(keep, x * scale, x * 0.0), masks=(1,))
 
 
 def _apply_mask(xp: Any, x: Any, *, keep: Any, scale: float) -> Any:

@@ -19,6 +19,7 @@ from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...dtypes import BY_NUMPY, promote_types
 from ...errors import ArgumentValueError, DtypeError, IndexOutOfRangeError, OperationError, ShapeError, ShapeValueError
+from ...ir.formula import Formula
 from ...shapes import broadcast_shapes
 from .._rules import full_precision, require_tensor
 from ..index.scatter import inside
@@ -350,23 +351,19 @@ def _soft_cross_entropy(
 
 
 # ---- probabilities ----------------------------------------------------------------------------
-def _bce_forward(xp: Any, x: Any, t: Any) -> Any:
+def _bce(m: Any, x: Any, t: Any) -> Any:
     # PyTorch clamps the logarithms at -100, so that the loss stays finite.
-    return (t - 1) * xp.maximum(xp.log1p(-x), -100) - t * xp.maximum(xp.log(x), -100)
+    return (t - 1) * m.maximum(m.log1p(-x), -100) - t * m.maximum(m.log(x), -100)
 
 
 def _bce_grad(F: Any, g: Any, input: Any, target: Any) -> Any:
     return g * (input - target) / F.clamp_min_number(input * (1 - input), low=1e-12)
 
 
-def _clamp_min_number(xp: Any, x: Any, *, low: float) -> Any:
-    return xp.maximum(x, xp.asarray(low, x.dtype))
-
-
 clamp_min_number = defop(
     "clamp_min_number",
     "input",
-    forward=_clamp_min_number,
+    formula=Formula(lambda m, x, *, low: m.maximum(x, low), "fhib"),
     vjp={"input": lambda g, input, low: g * (input >= low)},
     elementwise=True,
     onnx=lambda c: c.emit("Max", c[0], c.number(c.p["low"])),
@@ -382,7 +379,7 @@ def _onnx_bce(c: Any) -> Any:
 bce_op = defop(
     "binary_cross_entropy",
     "input target",
-    forward=_bce_forward,
+    formula=Formula(_bce),
     vjp={
         "input": _bce_grad,
         "target": lambda F, g, input: (
@@ -453,14 +450,14 @@ def _check_probabilities(x: np.ndarray) -> None:
         )
 
 
-def _bce_logits_forward(xp: Any, x: Any, t: Any) -> Any:
-    return (1 - t) * x + (xp.maximum(-x, 0) + xp.log1p(xp.exp(-xp.abs(x))))  # infinite logits with the right label cost nothing
+def _bce_logits(m: Any, x: Any, t: Any) -> Any:
+    return (1 - t) * x + (m.maximum(-x, 0) + m.log1p(m.exp(-m.abs(x))))  # infinite logits with the right label cost nothing
 
 
 bce_logits_op = defop(
     "binary_cross_entropy_with_logits",
     "input target",
-    forward=_bce_logits_forward,
+    formula=Formula(_bce_logits),
     vjp={"input": lambda F, g, input, target: g * (F.sigmoid(input) - target), "target": lambda g, input: -g * input},
     elementwise=True,
     autocast="float32",
@@ -519,16 +516,6 @@ def binary_cross_entropy_with_logits(
     if mixed and loss._array.dtype != t.dtype:
         loss = F.cast(loss, dtype=t.dtype)
     return reduce_loss(_weighted(loss, weight), reduction, "BinaryCrossEntropyWithLogits")
-
-
-softplus_of = defop(
-    "softplus_of",
-    "input",
-    forward=lambda xp, x: xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))),
-    vjp={"input": lambda F, g, input: g * F.sigmoid(input)},
-    elementwise=True,
-    onnx="Softplus",
-)
 
 
 @public(namespace="nn.functional torch")

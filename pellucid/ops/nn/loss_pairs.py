@@ -18,6 +18,7 @@ from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...dtypes import can_cast
 from ...errors import ArgumentTypeError, ArgumentValueError, DtypeError, OperationError, ShapeValueError, UnsupportedError
+from ...ir.formula import Formula
 from ...shapes import broadcast_shapes
 from .._rules import full_precision, require_tensor
 from .._samples import Sample
@@ -32,7 +33,7 @@ def _onnx_squared_difference(c: Any) -> Any:
 mse_op = defop(
     "squared_difference",
     "input target",
-    forward=lambda xp, x, t: xp.square(x - t),
+    formula=Formula(lambda m, x, t: m.square(x - t), "fhi"),
     vjp={
         "input": lambda g, input, target: g * (2.0 * (input - target)),
         "target": lambda g, input, target: g * (2.0 * (target - input)),
@@ -45,10 +46,9 @@ mse_op = defop(
 )
 
 
-def _huber(xp: Any, x: Any, t: Any, *, delta: float, scale: float) -> Any:
-    d = abs(x - t)
-    made = xp.where(d < delta, d * d * (0.5 * scale), (d - 0.5 * delta) * (delta * scale))
-    return made if made.dtype == x.dtype else made.astype(x.dtype)
+def _huber(m: Any, x: Any, t: Any, *, delta: float, scale: float) -> Any:
+    d = m.abs(x - t)
+    return m.where(d < delta, d * d * (0.5 * scale), (d - 0.5 * delta) * (delta * scale))
 
 
 def _huber_slope(F: Any, input: Any, target: Any, delta: float, scale: float) -> Any:
@@ -71,7 +71,7 @@ def _onnx_huber(c: Any) -> Any:
 huber_op = defop(
     "huber",
     "input target",
-    forward=_huber,
+    formula=Formula(_huber),
     vjp={
         "input": lambda F, g, input, target, delta, scale: g * _huber_slope(F, input, target, delta, scale),
         "target": lambda F, g, input, target, delta, scale: -g * _huber_slope(F, input, target, delta, scale),

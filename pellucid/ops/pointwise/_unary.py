@@ -12,6 +12,7 @@ from ...core.inplace import check_out, inplace_form, into
 from ...core.primitive import Primitive, Rule, defop
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Tensor
+from ...ir.formula import Formula
 from .._rules import mismatch, require_tensor
 from .._samples import REAL, Domain, elementwise
 from ._direct import direct_form
@@ -52,7 +53,7 @@ def publish(
 
 def unary(
     names: str,
-    forward: Rule | str,
+    forward: Rule | str | Formula,
     vjp: Rule | None = None,
     *,
     doc: str,
@@ -72,16 +73,18 @@ def unary(
 
     Args:
         names: public names, the first being the record's.
-        forward, promote, jvp, fields: as for `defop`.
+        forward, promote, jvp, fields: as for `defop`; a formula as `forward` is the one that the forward rule follows from.
         vjp: the gradient rule for the input.
         doc, example, shows: docstring: a sentence, an expression, and what it prints.
         namespace, methods, inplace: where it is published, as for `public`.
         domain, complex: where its samples lie, and whether it takes complex numbers.
     """
+    if isinstance(forward, Formula):
+        fields["formula"] = forward
     op = defop(
         op_name or names.split()[0],
         "input",
-        forward=forward,
+        forward=None if isinstance(forward, Formula) else forward,
         vjp=None if vjp is None else {"input": vjp},
         jvp=None if vjp is None else jvp,
         promote=promote,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.native import fused
+from ...backends.formulas import forward_of
 from ...core.bind import wrap
 from ...core.inplace import check_writable, overwrite
 from ...core.primitive import TENSORS as F
@@ -20,56 +20,30 @@ from ...core.streams.distributions import exponential, rrelu_noise
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import ArgumentValueError, OperationError, UnsupportedError
+from ...ir.formula import Formula
 from ...shapes import normalize_dim
-from .._rules import low_precision, require_tensor
+from .._rules import fused_gradient, low_precision, require_tensor
 from ..reduce.softmax import log_softmax_op, softmax_along, softmax_op
 from ._unary import document
 
 
 def activation(
     name: str,
-    plain: Callable[..., Any],
+    formula: Callable[..., Any],
     slope: Callable[..., Any],
     *,
-    kernel: str = "",
-    save_out: bool = False,
+    kinds: str = "fh",
+    saves: str = "input",
     grad_name: str | None = None,
     onnx: Any = None,
+    check: Callable[..., None] | None = None,
 ) -> Primitive:
-    """Record `name`: `plain(xp, x, **params)`, and `slope(F, g, x_or_out, **params)`, the gradient in operations.
-
-    `kernel` names the fused forward; the fused backward is `<kernel>_backward` and takes (g, x or out, params in order).
-    """
-
-    def with_params(xp: Any, x: Any, **params: Any) -> Any:
-        run = fused(kernel, x) if kernel else None
-        return plain(xp, x, **params) if run is None else run(x, *params.values())
-
-    def alone(xp: Any, x: Any) -> Any:
-        run = fused(kernel, x) if kernel else None
-        return plain(xp, x) if run is None else run(x)
-
-    forward = alone if plain.__code__.co_argcount == 2 else with_params
-
-    def gradient(F: Any, g: Any, value: Any, params: dict[str, Any]) -> Any:
-        if kernel and F.raw and type(g) is np.ndarray:
-            run = fused(kernel + "_backward", g, value)
-            if run is not None:
-                return run(g, value, *params.values())
-        return slope(F, g, value, **params)
-
-    if save_out:
-
-        def rule(F: Any, g: Any, out: Any, params: Any) -> Any:
-            return gradient(F, g, out, params)
-    else:
-
-        def rule(F: Any, g: Any, input: Any, params: Any) -> Any:  # type: ignore[misc]
-            return gradient(F, g, input, params)
-
+    """Record `name` from its formula and `slope(F, g, input or out, **numbers)`, the gradient in operations; each is one kernel, too."""
+    written = Formula(formula, kinds)
     return defop(
-        name, "input", forward=forward, vjp={"input": rule}, jvp="elementwise", aval=lambda x, **_: x, elementwise=True,
-        grad_name=grad_name, onnx=onnx,
+        name, "input", forward=forward_of(name, written, kernel=True), formula=written,
+        vjp={"input": fused_gradient(name, slope, saves, written.numbers)}, jvp="elementwise", aval=lambda x, **_: x, elementwise=True,
+        grad_name=grad_name, onnx=onnx, check=check,
     )  # fmt: skip
 
 
@@ -86,14 +60,6 @@ def _floating(x: Any, name: str, complex: bool = False) -> Tensor:
 
 
 # ---- relu ---------------------------------------------------------------------------------------
-def _relu_grad(F: Any, g: Any, out: Any) -> Any:
-    if F.raw:
-        run = fused("relu_backward", g, out)
-        if run is not None:
-            return run(g, out)
-    return F.where(out <= 0, 0.0, g)  # at NaN the gradient passes
-
-
 def _check_relu(x: Any) -> None:
     if x.dtype.kind == "b":
         raise OperationError("Boolean inputs not supported for relu")
@@ -101,14 +67,12 @@ def _check_relu(x: Any) -> None:
         raise UnsupportedError("clamp is not supported for complex types")
 
 
-relu_op = defop(
+relu_op = activation(
     "relu",
-    "input",
-    forward="relu",
-    vjp={"input": _relu_grad},
-    aval=lambda x: x,
-    jvp="elementwise",
-    elementwise=True,
+    lambda m, x: m.maximum(x, 0),
+    lambda F, g, out: F.where(out <= 0, 0.0, g),  # at NaN the gradient passes
+    kinds="fhi",
+    saves="out",
     check=_check_relu,
     onnx="Relu",
 )
@@ -131,9 +95,8 @@ def relu_inplace(input: Tensor) -> Tensor:
 
 hardtanh_op = activation(
     "hardtanh",
-    lambda xp, x, low, high: xp.minimum(xp.maximum(x, xp.asarray(low, x.dtype)), xp.asarray(high, x.dtype)),
+    lambda m, x, *, low, high: m.minimum(m.maximum(x, low), high),
     lambda F, g, x, low, high: F.where((x <= low) | (x >= high), 0.0, g),
-    kernel="hardtanh",
     onnx=lambda c: c.clipped(c.p["low"], c.p["high"]),
 )
 
@@ -176,9 +139,8 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 
 leaky_op = activation(
     "leaky_relu",
-    lambda xp, x, slope: xp.where(x > 0, x, x * xp.asarray(slope, x.dtype)),
+    lambda m, x, *, slope: m.where(x > 0, x, x * slope),
     lambda F, g, x, slope: F.where(x > 0, g, g * slope),
-    kernel="leaky_relu",
     onnx=lambda c: c.emit("LeakyRelu", c[0], alpha=float(c.p["slope"])),
 )
 
@@ -212,27 +174,19 @@ def _onnx_elu(c: Any) -> Any:
     return c.emit("Where", c.emit("LessOrEqual", c[0], c.number(0)), low, c.emit("Mul", c[0], c.number(scale)))
 
 
-elu_op = defop(
+elu_op = activation(
     "elu",
-    "input",
-    forward=lambda xp, x, *, alpha, scale, input_scale: xp.where(
-        x <= 0, (alpha * scale) * xp.expm1(x * xp.asarray(input_scale, x.dtype)), x * scale
-    ).astype(x.dtype),
-    vjp={
-        "input": lambda F, g, input, alpha, scale, input_scale: (
-            g * F.where(input <= 0, (alpha * scale * input_scale) * F.exp(F.minimum_number(input, high=0.0) * input_scale), scale)
-        )
-    },
-    aval=lambda x, **_: x,
-    jvp="elementwise",
-    elementwise=True,
+    lambda m, x, *, alpha, scale, input_scale: m.where(x <= 0, (alpha * scale) * m.expm1(x * input_scale), x * scale),
+    lambda F, g, x, alpha, scale, input_scale: (
+        g * F.where(x <= 0, (alpha * scale * input_scale) * F.exp(F.minimum_number(x, high=0.0) * input_scale), scale)
+    ),
     onnx=_onnx_elu,
 )
 
 defop(
     "minimum_number",
     "input",
-    forward=lambda xp, x, *, high: xp.minimum(x, xp.asarray(high, x.dtype)),
+    formula=Formula(lambda m, x, *, high: m.minimum(x, high), "fhib"),
     vjp={"input": lambda g, input, high: g * (input < high)},
     elementwise=True,
     aval=lambda x, high: x,
@@ -314,20 +268,12 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 _SQRT_HALF, _RSQRT_2PI, _TANH_SCALE = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi), math.sqrt(2 / math.pi)
 
 
-def _gelu_plain(xp: Any, x: Any) -> Any:
-    wide = x if x.dtype.itemsize > 2 else x.astype(np.float32)
-    return (wide * (0.5 * (1 + xp.erf(wide * wide.dtype.type(_SQRT_HALF))))).astype(x.dtype)
+def _gelu_slope(m: Any, x: Any) -> Any:
+    near = m.minimum(m.maximum(x, -40), 40)  # infinity times zero is no number
+    return 0.5 * (1 + m.erf(x * _SQRT_HALF)) + near * (m.exp(near * near * -0.5) * _RSQRT_2PI)
 
 
-def _gelu_slope_plain(xp: Any, x: Any) -> Any:
-    wide = x if x.dtype.itemsize > 2 else x.astype(np.float32)
-    number = wide.dtype.type
-    near = xp.clip(wide, number(-40), number(40))  # infinity times zero is no number
-    density = xp.exp(near * near * number(-0.5)) * number(_RSQRT_2PI)
-    return (number(0.5) * (1 + xp.erf(wide * number(_SQRT_HALF))) + near * density).astype(x.dtype)
-
-
-activation("gelu_slope", _gelu_slope_plain, lambda F, g, x: g * (2 - x * x) * F.exp(x * x * -0.5) * _RSQRT_2PI, kernel="gelu_slope")
+activation("gelu_slope", _gelu_slope, lambda F, g, x: g * ((2 - x * x) * F.exp(x * x * -0.5) * _RSQRT_2PI))
 
 
 def _onnx_gelu(c: Any) -> Any:
@@ -335,16 +281,18 @@ def _onnx_gelu(c: Any) -> Any:
     return c.emit("Mul", c.emit("Mul", c[0], c.number(0.5)), part)
 
 
-gelu_op = activation("gelu", _gelu_plain, lambda F, g, x: g * F.gelu_slope(x), kernel="gelu", onnx=_onnx_gelu)
+gelu_op = activation(
+    "gelu", lambda m, x: x * (0.5 * (1 + m.erf(x * _SQRT_HALF))), lambda F, g, x: g * F.gelu_slope(x), onnx=_onnx_gelu
+)  # fmt: skip
 
 
-def _tanh_inner(F: Any, x: Any) -> Any:
-    return F.tanh((x + x * x * x * 0.044715) * _TANH_SCALE)
+def _tanh_inner(m: Any, x: Any) -> Any:
+    return m.tanh((x + x * x * x * 0.044715) * _TANH_SCALE)
 
 
 def _gelu_tanh_slope(F: Any, g: Any, x: Any) -> Any:
     t = _tanh_inner(F, x)
-    return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (_TANH_SCALE * (1 + 3 * 0.044715 * x * x)))
+    return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (_TANH_SCALE * (1 + 3 * 0.044715 * (x * x))))
 
 
 def _onnx_gelu_tanh(c: Any) -> Any:
@@ -355,12 +303,7 @@ def _onnx_gelu_tanh(c: Any) -> Any:
 
 
 gelu_tanh_op = activation(
-    "gelu_tanh",
-    lambda xp, x: (0.5 * x * (1 + xp.tanh((x + x * x * x * 0.044715) * x.dtype.type(_TANH_SCALE)))).astype(x.dtype),
-    _gelu_tanh_slope,
-    kernel="gelu_tanh",
-    grad_name="Gelu",
-    onnx=_onnx_gelu_tanh,
+    "gelu_tanh", lambda m, x: 0.5 * x * (1 + _tanh_inner(m, x)), _gelu_tanh_slope, grad_name="Gelu", onnx=_onnx_gelu_tanh
 )
 
 
@@ -387,9 +330,8 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 
 silu_op = activation(
     "silu",
-    lambda xp, x: (x / (1 + xp.exp(-x))).astype(x.dtype),
+    lambda m, x: x * m.sigmoid(x),
     lambda F, g, x: g * (F.sigmoid(x) * (1 + x * (1 - F.sigmoid(x)))),
-    kernel="silu",
     onnx=lambda c: c.emit("Mul", c[0], c.emit("Sigmoid", c[0])),
 )
 
@@ -406,18 +348,32 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return _inplace(silu, "silu_", x) if inplace else silu_op.call(x)
 
 
-mish_op = activation(
-    "mish",
-    lambda xp, x: (x * xp.tanh(xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))))).astype(x.dtype),
-    lambda F, g, x: _mish_slope(F, g, x),
-    kernel="mish",
-    onnx=lambda c: c.emit("Mul", c[0], c.emit("Tanh", c.emit("Softplus", c[0]))),
+def _softplus(m: Any, x: Any) -> Any:
+    """log(1 + e^x) without overflow."""
+    return m.maximum(x, 0) + m.log1p(m.exp(-m.abs(x)))
+
+
+softplus_of = defop(
+    "softplus_of",
+    "input",
+    formula=Formula(_softplus),
+    vjp={"input": lambda F, g, input: g * F.sigmoid(input)},
+    elementwise=True,
+    onnx="Softplus",
 )
 
 
 def _mish_slope(F: Any, g: Any, x: Any) -> Any:
     t = F.tanh(F.softplus_of(x))
     return g * (t + x * F.sigmoid(x) * (1 - t * t))
+
+
+mish_op = activation(
+    "mish",
+    lambda m, x: x * m.tanh(_softplus(m, x)),
+    _mish_slope,
+    onnx=lambda c: c.emit("Mul", c[0], c.emit("Tanh", c.emit("Softplus", c[0]))),
+)
 
 
 @public(namespace="nn.functional")
@@ -437,11 +393,8 @@ def _onnx_softplus(c: Any) -> Any:
 
 softplus_op = activation(
     "softplus",
-    lambda xp, x, beta, threshold: xp.where(
-        x * beta > threshold, x, (xp.maximum(x * beta, 0) + xp.log1p(xp.exp(-xp.abs(x * beta)))) / beta
-    ).astype(x.dtype),
+    lambda m, x, *, beta, threshold: m.where(x * beta > threshold, x, _softplus(m, x * beta) / beta),
     lambda F, g, x, beta, threshold: g * F.where(x * beta > threshold, 1.0, F.sigmoid(F.minimum_number(x * beta, high=threshold))),
-    kernel="softplus",
     onnx=_onnx_softplus,
 )
 
@@ -459,9 +412,8 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
 logsigmoid_op = activation(
     "log_sigmoid",
-    lambda xp, x: (xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x)))).astype(x.dtype),
+    lambda m, x: m.minimum(x, 0) - m.log1p(m.exp(-m.abs(x))),
     lambda F, g, x: g * F.sigmoid(-x),
-    kernel="log_sigmoid",
     onnx=lambda c: c.emit("Neg", c.emit("Softplus", c.emit("Neg", c[0]))),
 )
 
@@ -474,7 +426,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 hardsigmoid_op = activation(
     "hardsigmoid",
-    lambda xp, x: (xp.minimum(xp.maximum(x + 3, 0), 6) / 6).astype(x.dtype),
+    lambda m, x: m.minimum(m.maximum(x + 3, 0), 6) / 6,
     lambda F, g, x: g * ((x > -3) & (x < 3)) / 6.0,
     onnx=lambda c: c.emit("HardSigmoid", c[0], alpha=1 / 6, beta=0.5),
 )
@@ -495,9 +447,8 @@ def _onnx_hardswish(c: Any) -> Any:
 
 hardswish_op = activation(
     "hardswish",
-    lambda xp, x: (x * xp.minimum(xp.maximum(x + 3, 0), 6) / 6).astype(x.dtype),
-    lambda F, g, x: g * F.where(x <= -3, 0.0, F.where(x < 3, x / 3.0 + 0.5, 1.0)),
-    kernel="hardswish",
+    lambda m, x: x * m.minimum(m.maximum(x + 3, 0), 6) / 6,
+    lambda F, g, x: F.where(x <= -3, 0.0, F.where(x < 3, g * (x / 3.0 + 0.5), g)),
     onnx=_onnx_hardswish,
 )
 

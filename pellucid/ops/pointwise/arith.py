@@ -13,6 +13,7 @@ from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError
+from ...ir.formula import Formula
 from .._overloads import former
 from .._rules import mismatch, require_tensor, zero_gradient
 from .._samples import POSITIVE, REAL, elementwise
@@ -502,6 +503,7 @@ addcmul_op = defop(
     "addcmul",
     "input tensor1 tensor2",
     forward=lambda xp, x, a, b, *, value: xp.addcmul(x, a, b, value),
+    formula=Formula(lambda m, x, a, b, *, value: x + (a * b if value == 1 else a * b * value), "fhi"),
     vjp={
         "input": lambda g: g,
         "tensor1": lambda F, g, tensor2, value: g * F.conj(tensor2 * value),
@@ -515,7 +517,7 @@ addcmul_op = defop(
 addcdiv_op = defop(
     "addcdiv",
     "input tensor1 tensor2",
-    forward=lambda xp, x, a, b, *, value: xp.addcdiv(x, a, b, value),
+    formula=Formula(lambda m, x, a, b, *, value: x + (a / b if value == 1 else a / b * value)),
     vjp={
         "input": lambda g: g,
         "tensor1": lambda F, g, tensor2, value: g * F.conj(value / tensor2),
@@ -587,10 +589,20 @@ def _onnx_lerp(c: Any, weight: str) -> Any:
     return c.emit("Add", c[0], c.emit("Mul", weight, c.emit("Sub", c[1], c[0])))
 
 
+def _lerp(m: Any, start: Any, end: Any, weight: Any) -> Any:
+    span = end - start  # as PyTorch's two branches
+    return m.where(m.abs(weight) < 0.5, start + weight * span, end - span * (1 - weight))
+
+
+def _lerp_number(m: Any, start: Any, end: Any, *, weight: Any) -> Any:
+    span = end - start
+    return start + weight * span if abs(weight) < 0.5 else end - span * (1 - weight)
+
+
 lerp_op = defop(
     "lerp",
     "input end weight",
-    forward="lerp",
+    formula=Formula(_lerp),
     vjp={
         "input": lambda F, g, weight: g * F.conj(1 - weight),
         "end": lambda F, g, weight: g * F.conj(weight),
@@ -607,6 +619,7 @@ lerp_number_op = defop(
     "lerp_number",
     "input end",
     forward=lambda xp, start, end, *, weight: xp.lerp(start, end, weight),
+    formula=Formula(_lerp_number),
     vjp={
         "input": lambda F, g, weight: g * F.conj(1 - weight),
         "end": lambda F, g, weight: g * F.conj(weight),

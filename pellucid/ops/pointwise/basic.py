@@ -10,6 +10,7 @@ import numpy as np
 from ...core.modes import local
 from ...core.primitive import defop
 from ...errors import OperationError, UnsupportedError
+from ...ir.formula import Formula
 from .._samples import REAL, Sample, Samples, draw, elementwise
 
 
@@ -23,6 +24,7 @@ cast = defop(
     "cast",
     "input",
     forward=_cast,
+    formula=Formula(lambda m, x, *, dtype=None: x, "fhib"),
     aval=lambda x, dtype: (x[0], dtype),
     vjp={"input": lambda F, g, input_dtype: F.cast(g, dtype=input_dtype)},
     jvp="linear",
@@ -168,6 +170,7 @@ conj = defop(
     "conj",
     "input",
     forward=_conj,
+    formula=Formula(lambda m, x: x, "fhib"),
     vjp={"input": lambda F, g: F.conj(g)},
     jvp="linear",
     elementwise=True,

@@ -18,6 +18,7 @@ from ...core.primitive import defop
 from ...core.public import METHODS, public
 from ...core.tensor import Tensor, make_tensor
 from ...errors import DtypeError, UnsupportedError, warn_once
+from ...ir.formula import Formula, word
 from ...shapes import broadcast_shapes
 from .._numbers import scalar_array
 from .._rules import mismatch, require_tensor
@@ -112,10 +113,13 @@ logical_not = unary(
 
 
 # ---- predicates -------------------------------------------------------------------------------
-def _predicate(name: str, forward: Any, doc: str, example: str, shows: str = "tensor([False,  True])", onnx: Any = None) -> Any:
+def _predicate(
+    name: str, forward: Any, doc: str, example: str, shows: str = "tensor([False,  True])", formula: Formula | None = None, onnx: Any = None
+) -> Any:  # fmt: skip
     return unary(
         name,
         forward,
+        formula=formula,
         promote=None,
         aval=lambda x: (x[0], np.dtype(bool)),
         doc=doc,
@@ -139,6 +143,10 @@ def _infinite(name: str, sign: int) -> Any:
     return forward
 
 
+def _test(function: Any) -> Formula:
+    return Formula(function, "fhib", "own")
+
+
 isnan = _predicate(
     "isnan", "isnan", "True where the element is not a number.", "torch.isnan(torch.tensor([1.0, float('nan')]))", onnx="IsNaN"
 )
@@ -158,6 +166,7 @@ isposinf = _predicate(
     _infinite("isposinf", 1),
     "True where the element is +inf.",
     "torch.isposinf(torch.tensor([1.0, float('inf')]))",
+    formula=_test(lambda m, x: m.isinf(x) & (x > 0)),
     onnx=lambda c: c.emit("IsInf", c[0], detect_positive=1, detect_negative=0),
 )
 isneginf = _predicate(
@@ -165,9 +174,11 @@ isneginf = _predicate(
     _infinite("isneginf", -1),
     "True where the element is -inf.",
     "torch.isneginf(torch.tensor([1.0, float('-inf')]))",
+    formula=_test(lambda m, x: m.isinf(x) & (x < 0)),
     onnx=lambda c: c.emit("IsInf", c[0], detect_positive=0, detect_negative=1),
 )
-isreal = _predicate("isreal", _isreal, "True where the imaginary part is 0.", "torch.isreal(torch.tensor([1.0]))", "tensor([True])")
+isreal = _predicate("isreal", _isreal, "True where the imaginary part is 0.", "torch.isreal(torch.tensor([1.0]))", "tensor([True])",
+                    _test(lambda m, x: m.isfinite(x) | True))  # fmt: skip
 
 
 def _signbit(xp: Any, x: Any) -> Any:
@@ -183,6 +194,7 @@ signbit = _predicate(
     _signbit,
     "True where the sign bit is set, so for -0.0 too.",
     "torch.signbit(torch.tensor([1.0, -0.0]))",
+    formula=word("signbit"),
     onnx=lambda c: c.negative(c[0]),
 )
 

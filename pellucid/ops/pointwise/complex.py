@@ -15,6 +15,7 @@ from ...core.primitive import defop
 from ...core.public import FUNCTIONS, public, tensor_property
 from ...core.tensor import Tensor
 from ...errors import DtypeError, ShapeError
+from ...ir.formula import Formula
 from .._rules import require_tensor
 from .._samples import REAL, Sample, draw, elementwise
 from ..create._factory import deliver
@@ -296,6 +297,7 @@ angle = unary(
     "angle",
     _angle,
     _angle_gradient,
+    formula=Formula(lambda m, x: m.where(x < 0, math.pi, m.where(x >= 0, 0, x))),
     jvp=None,
     aval=lambda x: (x[0], _real_kind(x[1])),
     inplace=False,

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.native import fused
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
-from .._rules import require_tensor
+from ...ir.formula import Formula
+from .._rules import fused_gradient, require_tensor
 from .._samples import POSITIVE, elementwise
 from ._direct import write_directly
 from ._unary import binary, unary
@@ -118,7 +118,7 @@ sqrt = unary(
 
 rsqrt = unary(
     "rsqrt",
-    "rsqrt",
+    Formula(lambda m, x: 1 / m.sqrt(x)),
     lambda F, g, out: g * F.conj(out * out * out) * -0.5,
     domain=POSITIVE,
     complex=True,
@@ -129,18 +129,11 @@ rsqrt = unary(
 )
 
 
-def _sigmoid_grad(F: Any, g: Any, out: Any) -> Any:
-    if F.raw:
-        kernel = fused("sigmoid_backward", g, out)
-        if kernel is not None:
-            return kernel(g, out)
-    return g * F.conj((1 - out) * out)
-
-
 sigmoid = unary(
     "sigmoid",
     "sigmoid",
-    _sigmoid_grad,
+    fused_gradient("sigmoid", lambda F, g, out: g * F.conj((1 - out) * out), "out"),
+    formula=Formula(lambda m, x: 1 / (m.exp(-x) + 1)),
     complex=True,
     doc="The logistic function `1 / (1 + exp(-input))` of each element.",
     example="torch.sigmoid(torch.tensor([-1.0, 0.0, 1.0]))",
@@ -184,10 +177,10 @@ logaddexp2 = binary(
 )
 
 
-def _logit(xp: Any, x: Any, *, eps: float | None) -> Any:
+def _logit(m: Any, x: Any, *, eps: float | None) -> Any:
     if eps is not None:
-        x = xp.clip(x, x.dtype.type(eps), x.dtype.type(1 - eps)).astype(x.dtype)
-    return xp.log(x / (1 - x))
+        x = m.minimum(m.maximum(x, eps), 1 - eps)
+    return m.log(x / (1 - x))
 
 
 def _logit_grad(F: Any, g: Any, input: Any, eps: float | None) -> Any:
@@ -206,7 +199,7 @@ def _onnx_logit(c: Any) -> Any:
 logit_op = defop(
     "logit",
     "input",
-    forward=_logit,
+    formula=Formula(_logit),
     vjp={"input": _logit_grad},
     jvp="elementwise",
     promote="float",

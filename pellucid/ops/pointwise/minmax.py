@@ -13,6 +13,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError
+from ...ir.formula import Formula
 from .._numbers import fitting
 from .._rules import require_tensor
 from .._samples import REAL, Sample, draw, elementwise
@@ -98,6 +99,12 @@ def _clamp(xp: Any, x: Any, *, min: Any, max: Any) -> Any:
     return xp.clip_numbers(x, min, max)
 
 
+def _limited(m: Any, x: Any, low: Any, high: Any) -> Any:
+    if low is not None:
+        x = m.maximum(x, low)
+    return x if high is None else m.minimum(x, high)
+
+
 def _inside(input: Any, min: Any, max: Any) -> Any:
     if min is None:
         return input <= max
@@ -108,18 +115,13 @@ clamp_op = defop(
     "clamp",
     "input",
     forward=_clamp,
+    formula=Formula(lambda m, x, *, min, max: _limited(m, x, min, max), "fhi"),
     vjp={"input": lambda F, g, input, min, max: F.where(_inside(input, min, max), g, 0)},
     jvp="elementwise",
     elementwise=True,
     onnx=lambda c: c.clipped(c.p["min"], c.p["max"]),
     samples=elementwise(REAL, params=({"min": -0.5, "max": 0.7}, {"min": None, "max": 0.5}, {"min": 0.0, "max": None})),
 )
-
-
-def _clamp_tensors(xp: Any, x: Any, low: Any, high: Any) -> Any:
-    if low is not None:
-        x = xp.maximum(x, low)
-    return x if high is None else xp.minimum(x, high)
 
 
 def _low_gradient(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
@@ -150,7 +152,8 @@ def _onnx_clamp_tensor(c: Any) -> Any:
 clamp_tensor_op = defop(
     "clamp_tensor",
     "input min? max?",
-    forward=_clamp_tensors,
+    forward=_limited,
+    formula=Formula(_limited, "fhib"),
     aval=_clamp_aval,
     vjp={
         "input": lambda F, g, input, min, max: F.where(_inside(input, min, max), g, 0),

@@ -13,6 +13,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...errors import OperationError, UnsupportedError
+from ...ir.formula import Formula
 from .._rules import require_tensor, zero_gradient
 from .._samples import POSITIVE, REAL, elementwise
 from ..return_types import make as named
@@ -77,14 +78,22 @@ round_op = defop(
 def _round_decimals(xp: Any, x: Any, *, decimals: int) -> Any:
     if x.dtype.kind not in "fV":
         raise UnsupportedError(f"\"round_cpu\" not implemented for '{dtypes.BY_NUMPY[x.dtype].scalar_type_name}'")
-    ten = x.dtype.type(np.float64(10.0) ** abs(decimals))
-    return xp.rint(x * ten) / ten if decimals > 0 else xp.rint(x / ten) * ten
+    return _at_decimals(xp, x, x.dtype.type(_ten_to(decimals)), decimals)
+
+
+def _ten_to(decimals: int) -> np.float64:
+    return np.float64(10.0) ** abs(decimals)  # infinite where a float of Python would refuse
+
+
+def _at_decimals(m: Any, x: Any, ten: Any, decimals: int) -> Any:
+    return m.rint(x * ten) / ten if decimals > 0 else m.rint(x / ten) * ten
 
 
 round_decimals_op = defop(
     "round_decimals",
     "input",
     forward=_round_decimals,
+    formula=Formula(lambda m, x, *, decimals: _at_decimals(m, x, float(_ten_to(decimals)), decimals), rounds_each=True),
     vjp={"input": zero_gradient},
     jvp="elementwise",
     elementwise=True,
@@ -122,6 +131,13 @@ def _nan_to_num(xp: Any, x: Any, *, nan: float | None, posinf: float | None, neg
     return xp.where(xp.isnan(x), number(0.0 if nan is None else nan), x)
 
 
+def _finite(m: Any, x: Any, *, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
+    infinite = m.isinf(x)
+    high, low = m.largest(x) if posinf is None else posinf, -m.largest(x) if neginf is None else neginf
+    made = m.where(infinite & (x > 0), high, m.where(infinite & (x < 0), low, x))
+    return m.where(m.isnan(x), 0.0 if nan is None else nan, made)
+
+
 def _onnx_nan_to_num(c: Any) -> Any:
     if c.dtype.kind != "f" or c.dtype.itemsize < 4:
         raise c.refuse(f"of {c.dtype.name}")
@@ -136,6 +152,7 @@ nan_to_num_op = defop(
     "nan_to_num",
     "input",
     forward=_nan_to_num,
+    formula=Formula(_finite, "fhib", rounds_each=True),
     vjp={"input": lambda F, g, input: F.where(F.isfinite(input), g, 0)},
     jvp="elementwise",
     elementwise=True,

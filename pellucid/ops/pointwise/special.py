@@ -16,6 +16,7 @@ from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tensor import Tensor
 from ...errors import OperationError, UnsupportedError
+from ...ir.formula import Formula
 from .._rules import require_tensor
 from .._samples import POSITIVE, UNIT, elementwise
 from ..reduce.softmax import log_softmax, softmax
@@ -242,15 +243,15 @@ zeta = binary(
 
 
 # ---- entropies --------------------------------------------------------------------------------
-def _entr(xp: Any, x: Any) -> Any:
+def _entr(m: Any, x: Any) -> Any:
     positive = x > 0
-    value = xp.where(positive, -x * xp.log(xp.where(positive, x, xp.ones((), x.dtype))), xp.zeros((), x.dtype))
-    return xp.where(x < 0, xp.asarray(-math.inf, x.dtype), xp.where(xp.isnan(x), x, value)).astype(x.dtype)
+    value = m.where(positive, -x * m.log(m.where(positive, x, 1)), 0)
+    return m.where(x < 0, -math.inf, m.where(m.isnan(x), x, value))
 
 
 entr = unary(
     "entr",
-    _entr,
+    Formula(_entr),
     lambda F, g, input: g * (-1 - F.log(input)),
     namespace="special",
     methods=None,

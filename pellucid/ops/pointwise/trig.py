@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.native import fused
 from ...core.public import public
+from ...ir.formula import Formula
+from .._rules import fused_gradient
 from .._samples import POSITIVE, REAL, UNIT
 from ._unary import binary, unary
 
@@ -104,18 +105,10 @@ cosh = unary(
 )
 
 
-def _tanh_grad(F: Any, g: Any, out: Any) -> Any:
-    if F.raw:
-        kernel = fused("tanh_backward", g, out)
-        if kernel is not None:
-            return kernel(g, out)
-    return g * F.conj(1 - out * out)
-
-
 tanh = unary(
     "tanh",
     "tanh",
-    _tanh_grad,
+    fused_gradient("tanh", lambda F, g, out: g * F.conj(1 - out * out), "out"),
     complex=True,
     doc="Hyperbolic tangent of each element.",
     example="torch.tanh(torch.tensor([0.0, 1.0]))",
@@ -209,7 +202,7 @@ hypot = binary(
 
 deg2rad = unary(
     "deg2rad",
-    lambda xp, x: x * _as(x, math.pi / 180),
+    Formula(lambda m, x: x * (math.pi / 180)),
     lambda g: g * (math.pi / 180),
     onnx=lambda c: c.emit("Mul", c[0], c.number(math.pi / 180)),
     doc="Degrees to radians.",
@@ -219,7 +212,7 @@ deg2rad = unary(
 
 rad2deg = unary(
     "rad2deg",
-    lambda xp, x: x * _as(x, 180 / math.pi),
+    Formula(lambda m, x: x * (180 / math.pi)),
     lambda g: g * (180 / math.pi),
     onnx=lambda c: c.emit("Mul", c[0], c.number(180 / math.pi)),
     doc="Radians to degrees.",
@@ -228,9 +221,9 @@ rad2deg = unary(
 )
 
 
-def _as(x: Any, value: float) -> Any:
-    """The number in the dtype of `x`, so that two-byte floats stay what they are."""
-    return x.dtype.type(value)
+def _sinc(m: Any, x: Any) -> Any:
+    turns = x * math.pi
+    return m.where(m.equal(turns, 0), 1, m.sin(turns) / m.where(m.equal(turns, 0), 1, turns))
 
 
 def _sinc_grad(F: Any, g: Any, input: Any) -> Any:
@@ -242,7 +235,7 @@ def _sinc_grad(F: Any, g: Any, input: Any) -> Any:
 
 sinc = unary(
     "sinc",
-    "sinc",
+    Formula(_sinc),
     _sinc_grad,
     domain=POSITIVE,
     complex=True,

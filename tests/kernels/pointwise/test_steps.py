@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from pellucid.core.primitive import PRIMITIVES
+from pellucid.ir.formula import FORMULAS
 from pellucid.kernels.pointwise import activations
 from pellucid.kernels.pointwise import loop as loops
 from pellucid.kernels.pointwise.loop import Loop, Step, Write
-from pellucid.kernels.pointwise.steps import DIVISIONS, STEPS
+from pellucid.kernels.pointwise.steps import DIVISIONS, costly
 from pellucid.llvm import jit, target
 from pellucid.llvm.math import ulps
 
@@ -19,9 +20,9 @@ from .loops_reference import access, dtype, forward, run
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 INTEGERS = ("int64", "int32", "int16", "int8", "uint8")
 KINDS = (*FLOATS, *INTEGERS, "bool")
-ELEMENTWISE = sorted(name for name, op in PRIMITIVES.items() if op.elementwise and name in STEPS)
+ELEMENTWISE = sorted(name for name, op in PRIMITIVES.items() if op.elementwise and name in FORMULAS)
 # Records whose values are not rounded exactly: elementary functions and formulas with them.
-ROUGH = {name for name in STEPS if STEPS[name].libm} - {"fmod", "remainder", "floor_divide"} | {"tanh"}
+ROUGH = {name for name in FORMULAS if costly(name)} - {"fmod", "remainder", "floor_divide"} | {"tanh"}
 LEFT_OUT = {
     # complex numbers, and special functions that would need code of their own
     "complex", "gcd", "lcm", "nextafter", "logaddexp2", "erfinv", "erfcx", "ndtr", "ndtri", "log_ndtr", "lgamma", "digamma",
@@ -49,7 +50,7 @@ PARAMS = {
 
 def test_what_is_left_out():
     known = {name for name, op in PRIMITIVES.items() if op.elementwise}
-    assert LEFT_OUT <= known - set(STEPS) and len(ELEMENTWISE) > 100
+    assert LEFT_OUT <= known - set(FORMULAS) and len(ELEMENTWISE) > 100
 
 
 def awkward(kind):
@@ -86,7 +87,7 @@ def arguments(op, kind):
 
 def result_kind(op, kind):
     record = PRIMITIVES[op]
-    if STEPS[op].args in ("compare", "own"):
+    if FORMULAS[op].args in ("compare", "own"):
         return "bool"
     return "int64" if op == "square" and kind == "bool" else "float32" if record.promote == "float" and kind not in FLOATS else kind
 
@@ -146,7 +147,7 @@ def served(op):
 
 @pytest.mark.parametrize("op", ELEMENTWISE)
 def test_records(op, monkeypatch):
-    if STEPS[op].libm:
+    if costly(op):
         # Narrow vectors: there is a call for each lane, and compiling many of them takes its time.
         host = target.host()
         monkeypatch.setattr(target, "host", lambda: replace(host, vector_bits=128))
@@ -156,7 +157,7 @@ def test_records(op, monkeypatch):
     assert given
     cases = [(op, arguments(op, kind), out, params) for kind, out, params in given]
     for (kind, out, params), (_, arrays, *_), got in zip(given, cases, generate(cases), strict=True):
-        to = kind if STEPS[op].args in ("compare", "own") else out
+        to = kind if FORMULAS[op].args in ("compare", "own") else out
         want = forward(op, arrays, to, tuple(params.items())).astype(dtype(out))
         exact = None
         if op in ("exp", "log", "log1p", "expm1") and kind == "float32":
@@ -220,16 +221,13 @@ def test_all_values_of_two_bytes_are_rounded_alike():
         np.testing.assert_array_equal(generated("cast", [between], kind, {}).astype(np.float32), want)
 
 
-@pytest.mark.parametrize("name", [n for n in activations.EXPRESSIONS if n.endswith("_backward")])
+@pytest.mark.parametrize("name", sorted(n for n in FORMULAS if n.endswith("_backward")))
 def test_backward_kernels(name):
-    inputs, _ = activations.EXPRESSIONS[name]
     rng = np.random.default_rng(0)
-    arrays = [rng.standard_normal(100).astype(np.float32) for _ in inputs[:2]]
-    if name == "bce_with_logits_backward":
-        arrays.append(rng.random(100).astype(np.float32))
-    numbers = [0.3, 0.8][: len(inputs) - len(arrays)]
+    arrays = [rng.standard_normal(100).astype(np.float32) for _ in range(2)]
+    numbers = [0.3, 0.8, 0.5][: len(FORMULAS[name].numbers)]
     want = getattr(activations, name)(*arrays, *numbers)
-    got = generated(name, arrays, "float32", {f"p{i}": v for i, v in enumerate(numbers)})
+    got = generated(name, arrays, "float32", dict(zip(FORMULAS[name].numbers, numbers, strict=True)))
     np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-7)
 
 

@@ -1,0 +1,63 @@
+"""Formulas (`ir.formula`) computed with arrays: what makes a forward rule of an operation's formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..ir.formula import FORMULAS, Formula, word
+from .native import fused
+
+__all__ = ["Formula", "entered", "forward_of"]
+
+_F32 = np.dtype(np.float32)
+
+
+def entered(name: str, forward: Any, formula: Formula | None, wide_numbers: bool) -> Any:
+    """Put down the formula of the operation `name`, which may be the word that its forward rule names; the forward rule."""
+    formula = formula or (word(forward) if isinstance(forward, str) else None)
+    if formula is not None:
+        FORMULAS[name] = formula._replace(wide_numbers=wide_numbers)
+        forward = forward or forward_of(name, formula)
+    return forward
+
+
+def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..., Any]:
+    """The forward rule of the operation `name`: NumPy's functions one after the other, two-byte floats in float32 and rounded once.
+
+    With `kernel`, many float32 are computed by native code in one go, as the operation's formula is worth that by itself.
+    """
+    function, numbers = formula.function, formula.numbers
+    if len(formula.values) == 1 and not numbers:
+
+        def rule(xp: Any, x: Any) -> Any:
+            kind = x.dtype
+            if kind is _F32:
+                if kernel:
+                    run = fused(name, x)
+                    if run is not None:
+                        return run(x)
+            elif kind.itemsize == 2 and kind.kind in "fV":
+                return rule(xp, x.astype(_F32)).astype(kind)
+            return function(xp, x)
+
+        return rule
+
+    def several(xp: Any, *arrays: Any, **given: Any) -> Any:
+        kind = arrays[0].dtype
+        if kind is _F32:
+            if kernel:
+                run = fused(name, arrays[0])
+                if run is not None:
+                    return run(*arrays, *[given[n] for n in numbers])
+        elif kind.itemsize == 2 and kind.kind in "fV":
+            wide = [a.astype(_F32) if getattr(a, "dtype", None) == kind else a for a in arrays]
+            return several(xp, *wide, **given).astype(kind)
+        return function(xp, *arrays, **given)
+
+    if not numbers and len(formula.values) == 2:
+        return lambda xp, x, y: several(xp, x, y)
+    several.numbers = numbers  # type: ignore[attr-defined]
+    return several

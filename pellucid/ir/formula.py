@@ -1,0 +1,194 @@
+"""Pointwise arithmetic, written once: what an element of a result is, as a function of elements of the operands.
+
+A formula is a pure Python function `f(m, x, y, *, slope)`: `m` has the words that go beyond operators, positional arguments are values
+(an array of them, a vector register, a symbol), keyword-only ones are numbers. Whoever computes brings an `m` of its own: NumPy's is the
+array namespace, that of native code writes instructions (`kernels.pointwise`), and `Symbols` here writes down what was asked for.
+
+    >>> leaky = Formula(lambda m, x, *, slope: m.where(x > 0, x, x * slope))
+    >>> print(leaky.text())
+    %0 = greater x 0
+    %1 = multiply x slope
+    %2 = where %0 x %1
+    return %2
+
+Nothing in a formula names a dtype. Operands come in one dtype; a Python number takes the dtype of what it meets. Formulas of two-byte
+floats are computed in float32 and rounded once, at the end. Words mean what the function of the same name means in NumPy; of integers
+`isnan` is false and rounding does nothing. The name of an operation that has a formula itself is a word, too, except for NumPy.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+__all__ = ["FORMULAS", "Formula", "Symbol", "Symbols", "word"]
+
+
+class Formula(NamedTuple):
+    """What an operation computes for each element.
+
+    Attributes:
+        function: `function(m, *values, **numbers)`; the result, or a tuple of them.
+        kinds: which dtypes of the result it is for: letters of f (float32 and float64), h (two-byte floats), i (integers), b (bool).
+        args: "same" (all arguments take the result's dtype), "compare" (they are promoted with each other, the result is bool), "own"
+            (they come as they are, the result is bool) or "power" (the second is an exponent, and may be a number).
+        masks: positions of arguments that are bool.
+        rounds_each: two-byte floats are rounded after each operation, not at the end.
+        wide_numbers: beside two-byte floats, numbers are float32.
+        names: what the arguments are called, where the function does not say so.
+    """
+
+    function: Callable[..., Any]
+    kinds: str = "fh"
+    args: str = "same"
+    masks: tuple[int, ...] = ()
+    rounds_each: bool = False
+    wide_numbers: bool = False
+    names: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The names of the values."""
+        if self.names is not None:
+            return self.names[0]
+        code = self.function.__code__
+        return code.co_varnames[1 : code.co_argcount]
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The names of the numbers."""
+        if self.names is not None:
+            return self.names[1]
+        code = self.function.__code__
+        return code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+
+    def text(self) -> str:
+        """The formula as a list of assignments; it tells formulas apart."""
+        m = Symbols()
+        made = self.function(m, *map(m.named, self.values), **{name: m.named(name) for name in self.numbers})
+        results = made if isinstance(made, tuple) else (made,)
+        return "\n".join([*m.lines, f"return {' '.join(map(str, results))}"])
+
+    def words(self) -> frozenset[str]:
+        """The words that it speaks, with 1 for each number."""
+        return _words(self)
+
+
+@functools.cache
+def _words(formula: Formula) -> frozenset[str]:
+    m = Symbols()
+    formula.function(m, *map(m.named, formula.values), **dict.fromkeys(formula.numbers, 1))
+    return frozenset(m.words)
+
+
+# The formula of each operation that has one, by the operation's name: `core.primitive.defop` puts it here. Whoever is handed a name in a
+# program (native code, the compiler's passes) finds here what it computes.
+FORMULAS: dict[str, Formula] = {}
+
+ELEMENTARY = frozenset(
+    "exp exp2 expm1 log log2 log10 log1p erf erfc sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arccosh arctanh arctan2 hypot "
+    "sigmoid pow logaddexp xlogy xlog1py fmod remainder floor_divide gelu gelu_slope".split()
+)  # words that cost about ten operations or more
+
+# Words by what they are for: (kinds, args, how many arguments).
+_WORDS = {
+    ("fhib", "same", 2): "add multiply maximum minimum fmax fmin",
+    ("fhi", "same", 2): "subtract trunc_divide heaviside",
+    ("fh", "same", 2): "true_divide copysign hypot arctan2 xlogy xlog1py logaddexp",
+    ("fi", "same", 2): "floor_divide remainder fmod",
+    ("ib", "same", 2): "bitwise_and bitwise_or bitwise_xor",
+    ("i", "same", 2): "left_shift right_shift",
+    ("fhi", "power", 2): "pow",
+    ("fhib", "compare", 2): "equal not_equal less less_equal greater greater_equal",
+    ("fhib", "own", 2): "logical_and logical_or logical_xor",
+    ("fhib", "own", 1): "logical_not isnan isinf isfinite signbit",
+    ("fhib", "same", 1): "absolute real_sign complex_sign",
+    ("fhi", "same", 1): "negative square floor ceil trunc round_half_even",
+    ("fh", "same", 1): (
+        "sqrt reciprocal frac exp exp2 expm1 log log2 log10 log1p erf erfc sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh "
+        "arccosh arctanh"
+    ),
+    ("ib", "same", 1): "invert",
+    ("fhib", "same", 3): "where",
+}
+_OF_WORD = {name: about for about, names in _WORDS.items() for name in names.split()}
+_LETTERS = ("x", "y", "z")
+
+
+@functools.cache
+def word(name: str) -> Formula | None:
+    """The formula that is one word; None where it is none of the language.
+
+    >>> print(word("hypot").text())
+    %0 = hypot x y
+    return %0
+    """
+    if name not in _OF_WORD:
+        return None
+    kinds, args, count = _OF_WORD[name]
+
+    def function(m: Any, *values: Any) -> Any:
+        return getattr(m, name)(*values)
+
+    masks = (0,) if name == "where" else ()
+    return Formula(function, kinds, args, masks, name in ("pow", "trunc_divide"), names=(_LETTERS[:count], ()))
+
+
+class Symbols:
+    """The `m` that writes down: each word is a line, what is asked for twice is one."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.words: set[str] = set()
+        self._known: dict[str, Symbol] = {}
+
+    def named(self, name: str) -> Symbol:
+        return Symbol(self, name)
+
+    def put(self, name: str, *operands: Any) -> Symbol:
+        """The result of a word."""
+        self.words.add(name)
+        text = " ".join((name, *map(str, operands)))
+        if text not in self._known:
+            self._known[text] = Symbol(self, f"%{len(self.lines)}")
+            self.lines.append(f"{self._known[text]} = {text}")
+        return self._known[text]
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        formula = FORMULAS.get(name)
+        if formula is None or name in _OF_WORD or name in ELEMENTARY:
+            return functools.partial(self.put, name)
+        return functools.partial(formula.function, self)
+
+
+class Symbol:
+    """A value that is not there yet."""
+
+    __slots__ = ("m", "name")
+
+    def __init__(self, m: Symbols, name: str) -> None:
+        self.m, self.name = m, name
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _operator(name: str) -> tuple[Callable[..., Symbol], Callable[..., Symbol]]:
+    return lambda self, *other: self.m.put(name, self, *other), lambda self, other: self.m.put(name, other, self)
+
+
+for _dunder, _name in (
+    ("add", "add"), ("sub", "subtract"), ("mul", "multiply"), ("truediv", "true_divide"), ("and", "bitwise_and"), ("or", "bitwise_or"),
+    ("xor", "bitwise_xor"),
+):  # fmt: skip
+    _ahead, _behind = _operator(_name)
+    setattr(Symbol, f"__{_dunder}__", _ahead)
+    setattr(Symbol, f"__r{_dunder}__", _behind)
+for _dunder, _name in (
+    ("neg", "negative"), ("abs", "absolute"), ("invert", "invert"), ("lt", "less"), ("le", "less_equal"), ("gt", "greater"),
+    ("ge", "greater_equal"),
+):  # fmt: skip
+    setattr(Symbol, f"__{_dunder}__", _operator(_name)[0])
