@@ -711,3 +711,20 @@ def test_a_step_that_reads_how_often_a_tensor_was_written():
         assert all(torch.equal(a, b) for a, b in zip(run(x), inner(x)))
     with pytest.raises(torch.compiler.CompileError, match="reads how often a tensor was written"):
         torch.compile(step, fullgraph=True)(x)
+
+
+def test_gradients_with_a_graph_of_their_own_are_left_by_compiled_steps_too() -> None:
+    weight = torch.ones(2, requires_grad=True)
+
+    @torch.compile
+    def step(x: torch.Tensor) -> torch.Tensor:
+        (x.square().mean() + weight.square().mean()).backward(create_graph=True)
+        return x
+
+    for _ in range(3):
+        x, weight.grad = torch.ones(3, requires_grad=True), None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it runs eagerly
+            step(x)
+        assert x.grad.requires_grad and weight.grad.requires_grad
+        assert torch.autograd.grad(x.grad.sum(), x)[0].tolist() == pytest.approx([2 / 3] * 3)

@@ -82,6 +82,7 @@ KNOWN: dict[str, str] = {  # PyTorch refuses, and here there is a result
     "eager accepted RuntimeError output with shape": "an out= that is also an operand is given the result's shape",
     "eager accepted RuntimeError Either your tensor may have escaped": "what a function under vmap stores stays usable",
     "eager accepted RuntimeError mixed dtype": "parameters of another dtype are promoted",
+    "eager accepted RuntimeError nan_to_num does not support": "what PyTorch refuses to differentiate is differentiated here",
     "eager accepted NotImplementedError": "PyTorch has no kernel for this dtype",
 }
 SKIP_EAGER: tuple[str, ...] = ("stride",)  # of results, nobody promises them; views are held to them elsewhere

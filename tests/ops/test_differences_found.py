@@ -692,6 +692,11 @@ def test_arguments_of_random_fills_and_of_index_select() -> None:
         torch.tensor(1.0).index_select(0, torch.tensor([], dtype=torch.int64))
 
 
+def test_cross_entropy_of_no_classes() -> None:
+    nothing = torch.ones(4, 0)
+    assert torch.nn.functional.cross_entropy(nothing, nothing.softmax(1)).isnan()
+
+
 # ---- formulas ------------------------------------------------------------------------------------------------------------
 def test_norms_of_complex_numbers_and_of_infinite_order() -> None:
     x = torch.tensor([[1 + 2j, 3 - 1j]])

@@ -112,6 +112,8 @@ class TracedRun(Run):
 
     def give(self, leaf: Tensor, g: Any) -> None:
         """Add a gradient to a leaf's, by an operation of the program."""
+        if self.tensors and g._rg:
+            self.tracer.refuse("backward(create_graph=True) leaves gradients that have a graph of their own")
         if self.tensors or not self.tracer.recording:
             accumulate(leaf, g, self.tensors)
             return

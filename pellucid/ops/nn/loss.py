@@ -345,7 +345,7 @@ def _soft_cross_entropy(
         logp = logp * _class_weights(weight, input.ndim, dim)
     loss = -(logp * target).sum(dim=dim)
     if reduction == "mean":
-        rows = loss._array.size
+        rows = loss._array.size if classes else 0  # counted by their elements
         return loss.sum() / rows if rows else loss.sum() / wrap(constant(np.zeros((), loss._array.dtype)))
     return reduce_loss(loss, reduction)
 
