@@ -136,13 +136,13 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
         total=" + ".join(f"{g}.count" for g in guards) or "0",
         results=results,
     )
-    scope = {
+    scope: dict[str, Any] = {
         "new": _new, "kind": node_type(op), "op": op, "plan": plan, "Version": Version, "count": count, "getframe": _getframe,
         "library": _library, "is_library": is_library, "Tensor": Tensor, "OutputSlot": OutputSlot, "version_of": version_of,
         "wrap": wrap, "config": config,
     }  # fmt: skip
     exec(_compiled(code), scope)
-    return scope["record"]  # type: ignore[return-value]
+    return scope["record"]
 
 
 def wrap(r: Any) -> Tensor:
@@ -214,7 +214,7 @@ def make_caller(op: Primitive, general: Callable[..., Any], count: int, names: t
     words = op.args if len(op.args) == count and not op.variadic else tuple([f"x{k}" for k in range(count)])
     looks = (words, names, "" if by_name else "_xp, ", op.promote, aside, op.outputs, op.aux, op.vjp is not None)
     # Names that no parameter has.
-    scope = {
+    scope: dict[str, Any] = {
         "__name__": __name__, "_op": op, "_general": general, "_forward": op.numpy_forward if by_name else op.forward, "_xp": numpy_cpu,
         "_state": state, "_local": local, "_Tensor": Tensor, "_Parameter": Parameter, "_ndarray": ndarray, "_asarray": asarray,
         "_new": _new, "_wrap": wrap, "_recorders": {}, "_make_recorder": make_recorder, "_pass_on": pass_on,

@@ -79,7 +79,7 @@ def tensor_property(function: Function) -> Function:
     return function
 
 
-def with_out(function: Function, kind: str = "", computes: bool = False) -> Function:
+def with_out(function: Function, kind: str = "", computes: bool = False) -> Callable[..., Any]:
     """The function with an `out=` keyword: one tensor, or a tuple of them for several results."""
 
     positional = getattr(function, "positional", function)  # what it calls where no keywords are given
@@ -106,7 +106,7 @@ def with_out(function: Function, kind: str = "", computes: bool = False) -> Func
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
 
     wrapper.__signature__ = _WithOut(function)  # type: ignore[attr-defined]
-    return wrapper  # type: ignore[return-value]
+    return wrapper
 
 
 class _WithOut(inspect.Signature):

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import wraps
 from inspect import signature
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from .interpret import thread
 from .modes import state
 
 F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def tracer() -> Any:
@@ -98,29 +100,29 @@ def gradients(tensors: Iterable[Any]) -> list[Any]:
     return found
 
 
-def replayed(function: F) -> F:
+def replayed(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
     """Decorator of a method that computes nothing of tensors and changes only the dictionary of its object and its optimizer's options (the
     step of a learning-rate schedule): each call of a compiled step calls it again.
     """
 
     @wraps(function)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: Any, *args: P.args, **kwargs: P.kwargs) -> R:
         if tracer():
             return tracer().again(function, self, args, kwargs)
         return function(self, *args, **kwargs)
 
-    return call  # type: ignore[return-value]
+    return call
 
 
-def repeatable(function: F) -> F:
+def repeatable(function: Callable[P, R]) -> Callable[P, R]:
     """Decorator of a function that draws random numbers: `function(generator, ...)` fills the array `target`, or returns one."""
     names = list(signature(function).parameters)
     writes = (names.index("target"),) if "target" in names else ()
 
     @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         if tracer():
             return tracer().effect(function, args, kwargs, writes)
         return function(*args, **kwargs)
 
-    return call  # type: ignore[return-value]
+    return call

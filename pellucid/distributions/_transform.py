@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.tensor import Tensor
 from ..devices import Size
@@ -26,7 +26,12 @@ class Transform:
         ValueError: another cache size.
     """
 
-    bijective = False
+    if TYPE_CHECKING:  # subclasses say it, or compute it
+
+        @property
+        def bijective(self) -> bool: ...
+    else:
+        bijective = False
     domain: Any
     codomain: Any
 
@@ -146,7 +151,7 @@ class _InverseTransform(Transform):
         return self._inv.domain
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         return self._inv.bijective
 
     @property
@@ -235,7 +240,7 @@ class ComposeTransform(Transform):
         return constraints.independent(last, needed - last.event_dim) if needed > last.event_dim else last
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         return all(p.bijective for p in self.parts)
 
     @property
@@ -315,7 +320,7 @@ class IndependentTransform(Transform):
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         return self.base_transform.bijective
 
     @property

@@ -89,5 +89,5 @@ class Bernoulli(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (T.logit(self.probs),)
 
-    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+    def _log_normalizer(self, x: Tensor) -> Tensor:
         return T.log1p(T.exp(x))

@@ -121,7 +121,7 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (self.logits,)
 
-    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+    def _log_normalizer(self, x: Tensor) -> Tensor:
         stable = (x <= self._lims[0] - 0.5) | (x > self._lims[1] - 0.5)
         safe = T.where(stable, x, self._lims[0] - 0.5)
         exact = T.log(T.abs(T.expm1(safe))) - T.log(T.abs(safe))

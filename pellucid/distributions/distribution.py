@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
@@ -29,8 +29,15 @@ class Distribution:
         ValueError: a parameter that does not satisfy its constraint.
     """
 
-    has_rsample = False
-    has_enumerate_support = False
+    if TYPE_CHECKING:  # subclasses say it, or compute it
+
+        @property
+        def has_rsample(self) -> bool: ...
+
+        @property
+        def has_enumerate_support(self) -> bool: ...
+    else:
+        has_rsample = has_enumerate_support = False
     _validate_args = __debug__
 
     @staticmethod

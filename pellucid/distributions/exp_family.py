@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ..core import reverse
 from ..core.modes import enable_grad
@@ -24,9 +25,13 @@ class ExponentialFamily(Distribution):
         """theta."""
         raise self._lacks("_natural_params")
 
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        """F(theta)."""
-        raise self._lacks("_log_normalizer")
+    if TYPE_CHECKING:
+        _log_normalizer: Callable[..., Tensor]  # of as many parameters as the family has
+    else:
+
+        def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+            """F(theta)."""
+            raise self._lacks("_log_normalizer")
 
     @property
     def _mean_carrier_measure(self) -> Any:

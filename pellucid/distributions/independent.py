@@ -51,11 +51,11 @@ class Independent(Distribution):
         return new
 
     @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
+    def has_rsample(self) -> bool:
         return self.base_dist.has_rsample
 
     @property
-    def has_enumerate_support(self) -> bool:  # type: ignore[override]
+    def has_enumerate_support(self) -> bool:
         # The support is a product, which is not enumerated.
         return False if self.reinterpreted_batch_ndims > 0 else self.base_dist.has_enumerate_support
 

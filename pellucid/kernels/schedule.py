@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -109,6 +109,20 @@ def blas_address(ctype: str = "float") -> int | None:
         return ctypes.cast(getattr(library, name), ctypes.c_void_p).value
     except (OSError, AttributeError):
         return None
+
+
+class Run(Protocol):
+    """A schedule's function, and what a caller needs who calls the native one himself."""
+
+    numbers: np.ndarray  # the run-time numbers
+    table: np.ndarray  # the addresses of `kept`
+    kept: list[Any]
+    native: Callable[..., int]
+    where: int  # the address of `table`
+    places: int  # that of `numbers`
+    used: list[int]  # which of the given arrays the native function takes
+
+    def __call__(self, *arrays: np.ndarray) -> None: ...
 
 
 class Schedule:
@@ -524,7 +538,7 @@ class Schedule:
             del f.params[f"a{k}"]
         return "\n".join(k.text for k in kernels) + "\n" + module.text()
 
-    def compile(self, name: str) -> Callable[..., None] | None:
+    def compile(self, name: str) -> Run | None:
         """The function of the given arrays; None where there is no compiler. `run.numbers` is the array of run-time numbers."""
         if not target.available() or not jit.fastcall_works():
             return None
@@ -546,10 +560,11 @@ class Schedule:
             if status:
                 refusals[status - 1]()
 
-        run.numbers, run.table, run.kept = numbers, table, self.kept  # type: ignore[attr-defined]
-        run.native, run.where, run.places = native, where, places  # type: ignore[attr-defined]
-        run.used = used  # type: ignore[attr-defined]
-        return run
+        made: Any = run
+        made.numbers, made.table, made.kept = numbers, table, self.kept
+        made.native, made.where, made.places, made.used = native, where, places, used
+        compiled: Run = made
+        return compiled
 
 
 def share(schedules: Sequence[Schedule]) -> None:

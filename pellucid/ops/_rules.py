@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy import ndarray
@@ -82,33 +82,34 @@ def keyword(named: dict[str, Any], function: str, *names: str) -> Any:
     return value
 
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def full_precision(function: Function) -> Function:
+def full_precision(function: Callable[P, R]) -> Callable[P, R]:
     """Decorator for losses: under autocast they take float32, as PyTorch's do."""
 
     @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         policy = thread.stack.autocast
         if policy is None:
             return function(*args, **kwargs)
         return function(*map(policy.widen, args), **{k: policy.widen(v) for k, v in kwargs.items()})
 
-    return wrapper  # type: ignore[return-value]
+    return wrapper
 
 
-def low_precision(function: Function) -> Function:
+def low_precision(function: Callable[P, R]) -> Callable[P, R]:
     """Decorator for products that check their arguments' dtypes: under autocast they take its precision."""
 
     @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         policy = thread.stack.autocast
         if policy is None:
             return function(*args, **kwargs)
         return function(*map(policy.narrow, args), **{k: policy.narrow(v) for k, v in kwargs.items()})
 
-    return wrapper  # type: ignore[return-value]
+    return wrapper
 
 
 def per_dimension(value: Any, n: int) -> tuple[int, ...]:

@@ -45,7 +45,7 @@ def _parts(node: ast.AST) -> Iterator[ast.expr]:
         yield node
 
 
-def _sinks(scope: ast.AST) -> Iterator[tuple[ast.AST, list[ast.expr]]]:
+def _sinks(scope: ast.AST) -> Iterator[tuple[ast.stmt | ast.expr, list[ast.expr]]]:
     """(statement or call, what it stores) for everything in a scope that puts a value into a container or an object."""
     for node in ast.walk(scope):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TAKES:
@@ -104,7 +104,7 @@ def _handed(root: ast.Module, scope: ast.AST, names: set[str]) -> int | None:
                 taken = {parameters[k] for k in given if k < len(parameters)}
                 for node, parts in _sinks(function):
                     if any(ast.unparse(part) in taken for part in parts):
-                        return node.lineno  # type: ignore[attr-defined]
+                        return node.lineno
     return None
 
 
@@ -120,13 +120,13 @@ def storing_line(file: str, line: int, depth: int = 4) -> Place | None:
     names = _names_at(scope, line)
     handed = _handed(root, scope, names)
     own = {f.name for f in ast.walk(root) if isinstance(f, _FUNCTIONS)}
-    for node, _ in _sinks(scope):
-        first, last = node.lineno, node.end_lineno or node.lineno  # type: ignore[attr-defined]
-        if first <= line <= last and not isinstance(node, ast.Assign):
+    for sink, _ in _sinks(scope):
+        first, last = sink.lineno, sink.end_lineno or sink.lineno
+        if first <= line <= last and not isinstance(sink, ast.Assign):
             return Place(file, first)
-    for node, parts in _sinks(scope):
-        if any(ast.unparse(part) in names for part in parts) and not (handed is not None and any(_calls(node, f) for f in own)):
-            return Place(file, node.lineno)  # type: ignore[attr-defined]
+    for sink, parts in _sinks(scope):
+        if any(ast.unparse(part) in names for part in parts) and not (handed is not None and any(_calls(sink, f) for f in own)):
+            return Place(file, sink.lineno)
     if handed is not None:
         return Place(file, handed)
     for node in ast.walk(scope):  # total = loss + penalty: on with the result
@@ -149,8 +149,8 @@ def storing_line(file: str, line: int, depth: int = 4) -> Place | None:
         )
         if returned:
             for node in ast.walk(root):
-                if _calls(node, scope.name) or scope.name == "forward" and _calls(node, "model"):
-                    found = storing_line(file, node.lineno, depth - 1)  # type: ignore[attr-defined]
+                if isinstance(node, ast.Call) and (_calls(node, scope.name) or scope.name == "forward" and _calls(node, "model")):
+                    found = storing_line(file, node.lineno, depth - 1)
                     if found is not None:
                         return found
     for node in ast.walk(scope):

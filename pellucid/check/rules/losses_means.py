@@ -162,9 +162,9 @@ class _Reader:
                 elif not self._mentions(node.value, (*self.sums, *self.lists)) and text not in self.sums:
                     self.single.add(text)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
-            call = node.value
-            if call.func.attr == "append" and call.args and self._concerned(call.args[0], first):  # type: ignore[attr-defined]
-                self.lists[ast.unparse(call.func.value)] = ast.unparse(node)  # type: ignore[attr-defined]
+            call, called = node.value, node.value.func
+            if called.attr == "append" and call.args and self._concerned(call.args[0], first):
+                self.lists[ast.unparse(called.value)] = ast.unparse(node)
 
     def _is_average(self, node: ast.AST) -> str | None:
         """The statement that adds up, when the node is a mean over batches."""

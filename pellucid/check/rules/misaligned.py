@@ -86,8 +86,9 @@ def _indexed(root: ast.AST) -> list[int]:
 def _zipped(root: ast.AST) -> list[int]:
     """`zip(loader_x, loader_y)` of two loaders that shuffle each for itself."""
     loaders = {
-        ast.unparse(t) for n in ast.walk(root) if isinstance(n, ast.Assign) and _called(n.value) == "DataLoader"
-        and any(k.arg == "shuffle" and getattr(k.value, "value", None) is True for k in n.value.keywords)  # type: ignore[attr-defined]
+        ast.unparse(t) for n in ast.walk(root) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)
+        and _called(n.value) == "DataLoader"
+        and any(k.arg == "shuffle" and getattr(k.value, "value", None) is True for k in n.value.keywords)
         for t in n.targets
     }  # fmt: skip
     zips = [n for n in ast.walk(root) if isinstance(n, ast.Call) and _called(n) == "zip"]
@@ -140,8 +141,8 @@ def _partly(root: ast.AST) -> list[int]:
             for a in given
             if isinstance(a, ast.Subscript) and (ast.unparse(a.slice) in orders or _called(a.slice) in _PERMUTATIONS)
         ]
-        if ordered and len(ordered) < len(given):
-            found.append(n.lineno)  # type: ignore[attr-defined]
+        if isinstance(n, ast.Call) and ordered and len(ordered) < len(given):
+            found.append(n.lineno)
     return found
 
 

@@ -70,24 +70,24 @@ def _update(
     holders: list[tuple[Tensor, ndarray]] = []
 
     def held(name: str, dtype: np.dtype, sizes: list[int]) -> list[ndarray] | None:
-        tensors = [state.get(name) for state in states]
-        arrays = [t._array for t in tensors if isinstance(t, Tensor)]
+        tensors = [t for t in (state.get(name) for state in states) if isinstance(t, Tensor)]
+        arrays = [t._array for t in tensors]
         fits = (a.dtype == dtype and a.flags.c_contiguous and a.size == n for a, n in zip(arrays, sizes, strict=False))
         if len(arrays) < len(states) or not all(fits):
             return None
-        holders.extend(zip(tensors, arrays, strict=True))  # type: ignore[arg-type]
+        holders.extend(zip(tensors, arrays, strict=True))
         return arrays
 
     sizes = [v.size for v in params]
-    arrays = [held(name, dtype, sizes) for name in rule.arrays]
-    scalars = [held(name, np.dtype(np.float32), [1] * len(states)) for name in owner.scalars]
-    if any(a is None for a in (*arrays, *scalars)):
+    arrays = [a for name in rule.arrays if (a := held(name, dtype, sizes)) is not None]
+    scalars = [a for name in owner.scalars if (a := held(name, np.dtype(np.float32), [1] * len(states))) is not None]
+    if len(arrays) < len(rule.arrays) or len(scalars) < len(owner.scalars):
         return "optimizer state that is not there yet, or not of the parameters' type"
-    firsts: list[ndarray] = [c[0] for c in scalars]  # type: ignore[index]
-    if any(a.item() != c[0].item() for c in scalars for a in c):  # type: ignore[index, union-attr]
+    firsts: list[ndarray] = [c[0] for c in scalars]
+    if any(a.item() != c[0].item() for c in scalars for a in c):
         return "counters of steps that differ"
 
-    names, flags, items = rule.arrays, rule.flags, [([a.item for a in c], len(c)) for c in scalars]  # type: ignore[union-attr, arg-type]
+    names, flags, items = rule.arrays, rule.flags, [([a.item for a in c], len(c)) for c in scalars]
 
     def numbers() -> tuple[float, ...] | None:
         for kind, count in items:
@@ -99,4 +99,4 @@ def _update(
         made, after = owner._numbers(plain(group), *[first[()] for first in firsts])
         return (-1.0 if group.get("maximize") else 1.0, *made, *after)
 
-    return Update(rule, KINDS[dtype], params, grads, arrays, scalars, holders, numbers)  # type: ignore[arg-type]
+    return Update(rule, KINDS[dtype], params, grads, arrays, scalars, holders, numbers)

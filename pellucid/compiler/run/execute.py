@@ -203,14 +203,14 @@ class Executable:
         if run is None:
             raise RuntimeError("its native code could not be compiled")
         self.schedules.append(schedule)
-        held = run.numbers  # type: ignore[attr-defined]
+        held = run.numbers
         for at, update in updates:
             self.before.append(_filler(held, at, update.count, update.numbers))
-        native, where, places, team = run.native, run.where, run.places, threads.team  # type: ignore[attr-defined]
+        native, where, places, team = run.native, run.where, run.places, threads.team
         self._kept.append(run)
         refusals, streams = schedule.refusals, sorted(schedule.streams, key=id)
 
-        used: list[int] = run.used  # type: ignore[attr-defined]
+        used = run.used
         every = len(used) == schedule.given
 
         def step(env: list[Any]) -> None:

@@ -238,6 +238,12 @@ class Tracer(ControlFlow, Events):
             self._watch(array)
         return array
 
+    def _known(self, array: ndarray) -> Value:
+        """The value of an array whose memory is known."""
+        value = self.lookup(array)
+        assert value is not None
+        return value
+
     def value(self, array: ndarray, what: str = "") -> Value:
         """The value of an array that something reads; Refusal when nobody knows where it came from."""
         known = self.lookup(array)
@@ -254,7 +260,7 @@ class Tracer(ControlFlow, Events):
         holder = self.holder(array)
         if holder is not None:
             self.value(holder, what)
-            return self.lookup(array)  # type: ignore[return-value]
+            return self._known(array)
         reason = f"{what or 'an operation'} uses a tensor that is neither an argument nor found from one, or made by the step"
         raise Refusal(reason, array=array)
 
@@ -263,7 +269,7 @@ class Tracer(ControlFlow, Events):
         buffer = self.program.buffer("constant", high - low)
         self.contents[buffer] = root.copy()
         value = self._enter(root, buffer, low, high)
-        return value if root is array else self.lookup(array)  # type: ignore[return-value]
+        return value if root is array else self._known(array)
 
     def define(self, array: ndarray) -> tuple[Value, bool]:
         """The value of a result, and whether it is new memory (not a view of something known)."""
@@ -282,7 +288,7 @@ class Tracer(ControlFlow, Events):
         self.roots[buffer] = (root.shape, root.dtype)
         if root is not array:
             self._enter(root, buffer, low, high)
-            return self.lookup(array), True  # type: ignore[return-value]
+            return self._known(array), True
         return self._enter(array, buffer, low, high), True
 
     def tree(self, value: Any, what: str, live: bool = False) -> Any:
@@ -445,7 +451,7 @@ class Tracer(ControlFlow, Events):
         instruction = self.program.instructions.pop()
         self.program.instructions.insert(0, instruction)
         self.program.buffers.remove(constant)
-        return self.lookup(target)  # type: ignore[return-value]
+        return self._known(target)
 
     def effect(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], writes: tuple[int, ...]) -> Any:
         """Call a function that computes on arrays by itself; the program repeats the call."""

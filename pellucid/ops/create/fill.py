@@ -78,7 +78,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     """
     a = self._array
     if type(a) is np.ndarray and not (self._rg and local.grad) and overlaps_itself(a):  # expanded: the elements that there are
-        part = self[tuple(slice(0, 1) if step == 0 else slice(None) for step in a.strides)]  # type: ignore[index]
+        part = self[tuple(slice(0, 1) if step == 0 else slice(None) for step in a.strides)]
         write(part, "fill_", fill_op, (_fill_value(part, value),), {})
         return self
     return write(self, "fill_", fill_op, (_fill_value(self, value),), {})

@@ -262,7 +262,7 @@ def _lp(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, 
     x = require_tensor(input, f"lp_pool{n}d")
     if norm_type == math.inf:
         largest: Any = (max_pool1d, max_pool2d, max_pool3d)[n - 1]
-        return largest(x.abs(), kernel_size, stride, 0, 1, ceil_mode)  # type: ignore[attr-defined, no-any-return]
+        return largest(x.abs(), kernel_size, stride, 0, 1, ceil_mode)
     out = pool(x**norm_type, kernel_size, stride, 0, ceil_mode)
     return (out.sign() * out.abs().relu() * math.prod(kernel)) ** (1.0 / norm_type)
 

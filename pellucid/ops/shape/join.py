@@ -446,7 +446,7 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] =
     if not steps:
         raise OperationError("`shifts` required")
     if not a.size:
-        return F.clone(input)  # type: ignore[no-any-return]
+        return F.clone(input)
     if not axes and len(steps) == 1:
         flat = reshape(input, (a.size,))
         return reshape(roll_op.call(flat, shifts=steps, dims=(0,)), a.shape)
