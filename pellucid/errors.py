@@ -93,6 +93,11 @@ def outside() -> int:
     return level
 
 
+def other_dtype(wanted: Any, given: Any, op: str) -> Exception:
+    """The error for `out=` of a dtype that the result does not have."""
+    return DtypeError(f"Expected out tensor to have dtype {wanted.c_name}, but got {given.c_name} instead", op=op)
+
+
 def returned_nothing(got: object) -> None:
     """Refuse what a hook gave back that is called after a gradient was added."""
     if got is not None:

@@ -18,6 +18,7 @@ from typing import Any
 from .api import sharing as _sharing
 from .backends import shared_memory as _memory
 from .core.tensor import Parameter, Tensor
+from .errors import GraphError
 
 __all__ = [
     *_multiprocessing.__all__, "ProcessContext", "ProcessExitedException", "ProcessRaisedException", "SpawnContext",
@@ -38,6 +39,12 @@ def _rebuild(descriptor: Any, size: int, *facts: Any) -> Tensor:
 
 
 def _reduce(tensor: Tensor) -> Any:
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise GraphError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process "
+            "boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing (e.g., putting it on "
+            "the queue)."
+        )
     within = _memory.map_of(tensor._array)
     if within is None or tensor._node is not None:
         return tensor.__reduce_ex__(2)

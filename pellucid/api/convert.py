@@ -18,7 +18,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import METHODS, method, public, tensor_property
 from ..core.tensor import Parameter, Tensor, make_tensor
-from ..errors import ArgumentTypeError, GraphError, OperationError, UnsupportedError, warn_once
+from ..errors import ArgumentTypeError, ArgumentValueError, GraphError, OperationError, UnsupportedError, warn_once
 from .construct import check_device
 
 
@@ -406,13 +406,19 @@ def _number(name: str, convert: Any) -> None:
         if array.size != 1:
             if name == "index":
                 raise ArgumentTypeError("only integer tensors of a single element can be converted to an index")
-            raise OperationError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+            raise ArgumentValueError("only one element tensors can be converted to Python scalars")
         if self._rg and local.grad and name != "int":  # integers are silent in PyTorch
             warn_once(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
                 "Consider using tensor.detach() first."
             )
-        return convert(item(self))
+        value = item(self)
+        if type(value) is complex and name != "complex":
+            if value.imag:
+                kind = "double" if name == "float" else "int64_t"
+                raise OperationError(f"value cannot be converted to type {kind} without overflow")
+            value = value.real
+        return convert(value)
 
     METHODS[f"__{name}__"] = method_
 
@@ -463,12 +469,7 @@ def _rebuild_meta(shape: Any, kind: str, strides: Any) -> Any:
 
 
 def reduce(self: Tensor, protocol: SupportsIndex = 2) -> Any:
-    if self._node is not None and self._rg and not local.inference:
-        raise GraphError(
-            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process "
-            "boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing (e.g., putting it on "
-            "the queue)."
-        )
+    """What pickle writes: the values, without the graph; a tensor that required gradients comes back as a leaf that does."""
     array = self._array
     if type(array) is not MetaArray and (array.base is not None or not array.flags.writeable):
         array = array.copy("K")
@@ -477,6 +478,18 @@ def reduce(self: Tensor, protocol: SupportsIndex = 2) -> Any:
 
 METHODS["__reduce_ex__"] = reduce
 MetaArray.__reduce__ = lambda self: (_rebuild_meta, (self.shape, dtypes.BY_NUMPY[self.dtype].name, self.strides))  # type: ignore[attr-defined, method-assign]
+
+
+# ---- what cannot be deleted ------------------------------------------------------------------
+def _undeletable(name: str, message: str) -> None:
+    def refuse(self: Tensor) -> None:
+        raise OperationError(message)
+
+    setattr(Tensor, name, vars(Tensor)[name].deleter(refuse))
+
+
+_undeletable("data", "Deleting tensor data is not allowed. Delete tensor instead!")
+_undeletable("requires_grad", "requires_grad must be a bool")
 
 
 # ---- flags -----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..api import transforms as _transforms
+from ..api.packages import keep_functions as _keep_functions
 from ..core import reverse as _reverse
 from ..core.function import Function as Function
 from ..core.modes import enable_grad as enable_grad
@@ -109,3 +110,5 @@ def __getattr__(name: str) -> Any:
 
 
 assert _reverse
+
+_keep_functions(__name__)

@@ -11,7 +11,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..errors import DtypeError
+from .._names import renamed
+from ..errors import other_dtype
 from .inplace import check_out, inplace_form, into
 from .tensor import Tensor
 
@@ -88,19 +89,19 @@ def with_out(function: Function, kind: str = "", computes: bool = False) -> Call
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if not kwargs:
             return positional(*args)
+        kwargs = renamed(function, kwargs)
         target = kwargs.pop("out", None)
         if target is None:
             return function(*args, **kwargs)
         if isinstance(target, Tensor):
             check_out(target, args, kind in ("exact", "apart"))
+            if kwargs.get("dtype") not in (None, target.dtype):
+                raise other_dtype(kwargs["dtype"], target.dtype, function.__name__)
             kwargs = {"dtype": target.dtype, **kwargs} if computes else kwargs
         result = function(*args, **kwargs)
         if isinstance(target, Tensor):
             if kind == "exact" and target._array.dtype != result._array.dtype:
-                raise DtypeError(
-                    f"Expected out tensor to have dtype {result.dtype.c_name}, but got {target.dtype.c_name} instead",
-                    op=function.__name__,
-                )
+                raise other_dtype(result.dtype, target.dtype, function.__name__)
             return into(target, result, function.__name__, args if computes else ())
         parts = [into(o, r, function.__name__) for o, r in zip(target, result, strict=True)]
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..api.packages import keep_functions as _keep_functions
 from ._rearrange import rearrange as rearrange
 from .modules import functional_call as functional_call
 from .modules import replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_
@@ -22,3 +23,5 @@ __all__ = [
     "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
     "rearrange", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
+
+_keep_functions(__name__)

@@ -68,8 +68,9 @@ def pool_shape(
     padding: Sizes = 0,
     dilation: Sizes = 1,
     ceil_mode: bool = False,
+    indices: bool = False,
 ) -> Shape:
-    """The shape of `max_pool1d` ... `avg_pool3d` (the name says how many spatial dimensions).
+    """The shape of `max_pool1d` ... `avg_pool3d` (the name says how many spatial dimensions), with or without `indices`.
 
     Raises:
         RuntimeError: the window does not fit, or the input has a wrong number of dimensions.
@@ -84,7 +85,7 @@ def pool_shape(
     steps = kernel if left_out or stride is None else _pool_numbers(name, n, "stride", stride)
     pads = _pool_numbers(name, n, "padding", padding)
     dils = _pool_numbers(name, n, "dilation", dilation)
-    if name == "max_pool1d":
+    if name == "max_pool1d" and not indices:  # with them it is computed, and refused, as a plane
         return _max_pool1d_shape(x, kernel[0], steps[0], pads[0], dils[0], ceil_mode)
 
     if n == 1 and len(x) not in (2, 3):
@@ -123,8 +124,8 @@ def pool_shape(
         raise ShapeError(f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{text(seen)}")
     if any(p > k // 2 for p, k in zip(pads, kernel)):
         shown = (
-            f"padW = {pads[-1]}, padH = {pads[-2]}, kW = {kernel[-1]}, kH = {kernel[-2]}"
-            if n == 2
+            f"padW = {pads[-1]}, padH = {(0, *pads)[-2]}, kW = {kernel[-1]}, kH = {(1, *kernel)[-2]}"
+            if n < 3
             else f"kT: {kernel[0]} kW: {kernel[2]} kH: {kernel[1]} padT: {pads[0]} padW: {pads[2]} padH: {pads[1]}"
         )
         raise ShapeError(f"pad should be smaller than or equal to half of kernel size, but got {shown}")

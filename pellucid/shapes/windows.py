@@ -150,7 +150,12 @@ def fold_shape(
             f"input.size(1)={x[-2]} and kernel_size={kernel}."
         )
     counts = [(s + 2 * p - d * (k - 1) - 1) // t + 1 for s, k, d, p, t in zip(size, kernel, dils, pads, steps)]
-    if prod(counts) != x[-1] or min(counts) < 1:
+    if prod(counts) == x[-1] and min(counts) < 1:
+        raise ShapeError(
+            f"Given output_size={size}, kernel_size={kernel}, dilation={dils}, padding={pads}, stride={steps}, calculated shape of the "
+            f"array of sliding blocks as {tuple(counts)}, which is too small (non-positive)"
+        )
+    if prod(counts) != x[-1]:
         raise ShapeError(
             f"Given output_size={size}, kernel_size={kernel}, dilation={dils}, padding={pads}, stride={steps}, "
             "expected size of input's dimension 2 to match the calculated number of sliding blocks "

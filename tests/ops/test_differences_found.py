@@ -713,3 +713,58 @@ def test_renorm_in_place_has_a_gradient() -> None:
     y = x.detach().clone().requires_grad_()
     (y.renorm(2, 0, 1.0) * torch.tensor([1.0, 2.0])).sum().backward()
     torch.testing.assert_close(x.grad, y.grad)
+
+
+# ---- out= and dtype=, NumPy's names, numbers of tensors --------------------------------------------
+@pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod", "mean", "nansum", "softmax", "log_softmax"])
+def test_out_and_dtype_agree(name):
+    x = torch.ones(2, 3)
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype double, but got float instead"):
+        getattr(torch, name)(x, 0, out=torch.empty(0), dtype=torch.float64)
+    assert getattr(torch, name)(x, 0, out=torch.empty(0, dtype=torch.float64), dtype=torch.float64).dtype is torch.float64
+
+
+def test_names_that_numpy_has_for_arguments():
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert torch.equal(torch.add(x1=x, x2=x), x + x)
+    assert torch.equal(torch.sub(x, x2=x), x - x)
+    assert torch.sum(a=x, axis=0, keepdims=True).tolist() == [[4.0, 6.0]]
+    assert torch.equal(torch.cumsum(x=x, axis=1), x.cumsum(1))
+    with pytest.raises(TypeError):
+        torch.add(x, x1=x, other=x)
+
+
+def test_tensors_that_are_no_number():
+    for convert in (float, int, complex):
+        with pytest.raises(ValueError, match="only one element tensors can be converted to Python scalars"):
+            convert(torch.ones(2))
+    with pytest.raises(RuntimeError, match="cannot be converted to type double without overflow"):
+        float(torch.tensor(1 + 2j))
+    assert float(torch.tensor(2 + 0j)) == 2.0
+
+
+def test_sizes_that_64_bits_do_not_hold():
+    x = torch.empty((), dtype=torch.float64)
+    with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
+        x.resize_(2, 4, 1 << 29, 1 << 29)
+    with pytest.raises(RuntimeError, match="overflow"):
+        x.resize_(8, 8, 1 << 29, 1 << 29, 1 << 10)
+    with pytest.raises(RuntimeError, match="Stride calculation overflowed"):
+        x.resize_(0, 4, 1 << 61)
+
+
+def test_shapes_for_unravel_index():
+    where = torch.tensor(3)
+    for shape in (2.0, torch.tensor([2, 2])):
+        with pytest.raises(TypeError, match="expected 'shape' to be int or sequence of ints"):
+            torch.unravel_index(where, shape)
+    with pytest.raises(TypeError, match="sequence to only contain ints, but got <class 'float'>"):
+        torch.unravel_index(where, (2, 2.0))
+
+
+def test_what_cannot_be_deleted():
+    x = torch.ones(2)
+    with pytest.raises(RuntimeError, match="Deleting tensor data is not allowed"):
+        del x.data
+    with pytest.raises(RuntimeError, match="requires_grad must be a bool"):
+        del x.requires_grad

@@ -138,7 +138,7 @@ def test_empty_batches_and_sizes():
     with pytest.raises(RuntimeError, match="non-zero size for non-batch dimensions"):
         F.max_unpool2d(torch.ones(1, 0, 2, 2), none.view(1, 0, 2, 2), 2)
     assert F.interpolate(torch.ones(1, 2, 3, 3), size=(0, 2), mode="area").shape == (1, 2, 0, 2)
-    assert shapes_of(lambda x: F.adaptive_avg_pool2d(x, (0, 2)), torch.ones(1, 2, 3, 3)) == [(1, 2, 0, 2), (1, 2, 3, 3)]
+    assert F.adaptive_avg_pool2d(torch.ones(1, 2, 3, 3), (0, 2)).shape == (1, 2, 0, 2)
     attention = torch.nn.MultiheadAttention(4, 2)
     x = torch.ones(3, 0, 4)
     assert attention(x, x, x)[0].shape == (3, 0, 4)

@@ -223,7 +223,7 @@ class StateMixin:
         if not is_lazy(value):
             if value.dim() == 0 and given.dim() == 1 and len(given) == 1:  # files of very old versions
                 given = given[0]
-            if not is_lazy(given) and tuple(given.shape) != tuple(value.shape):
+            if tuple(given.shape) != tuple(value.shape):
                 errors.append(
                     f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current model is "
                     f"{value.shape}."

@@ -214,11 +214,15 @@ class _InstanceNorm(_NormBase):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _check_input_dim(self, input: Tensor) -> None:
-        _refuse_dims(input, self._dims + 1, self._dims + 2)
+        _refuse_dims(input, self._get_no_batch_dim(), self._get_no_batch_dim() + 1)
+
+    def _get_no_batch_dim(self) -> int:
+        """The number of dimensions of a sample without a batch; code that derives from these classes overrides it."""
+        return self._dims + 1
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        at = input.ndim - (self._dims + 1)
+        at = input.ndim - self._get_no_batch_dim()
         if input.shape[at] != self.num_features:
             text = f"expected input's size at dim={at} to match num_features ({self.num_features}), but got: {input.shape[at]}."
             if self.affine:

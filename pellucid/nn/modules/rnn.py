@@ -156,6 +156,8 @@ class RNNBase(Module):
             states = [thread.stack.autocast.narrow(s) for s in states]  # as one product, like PyTorch's: its states, too
         if packed is None and self.batch_first:
             data = data.transpose(0, 1)
+        if not data.shape[0]:
+            raise OperationError("Expected sequence length to be larger than 0 in RNN")
         out, last = self._layers(data, states, sizes)
         if packed is not None:
             back = packed.unsorted_indices
@@ -242,8 +244,6 @@ class RNNBase(Module):
             outs.append(current[0])
         if reverse:
             outs.reverse()
-        if not outs:
-            return T.zeros((0, data.shape[1], self.proj_size or self.hidden_size), dtype=data.dtype), current
         return T.stack(outs), current
 
     def _packed_direction(self, gates: Any, state: list[Any], weights: Any, sizes: list[int], reverse: bool) -> tuple[Any, Any]:
@@ -447,6 +447,8 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        if hx is not None and not isinstance(hx, (tuple, list)):
+            raise ArgumentTypeError(f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}")
         return self._run("LSTM", input, [None, None] if hx is None else list(hx))
 
 

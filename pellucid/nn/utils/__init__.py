@@ -1,5 +1,6 @@
 """`torch.nn.utils`: helpers for modules and parameters."""
 
+from ...api.packages import keep_functions as _keep_functions
 from . import parametrizations as parametrizations
 from . import parametrize as parametrize
 from . import prune as prune
@@ -23,3 +24,5 @@ from .spectral_norm import remove_spectral_norm as remove_spectral_norm
 from .spectral_norm import spectral_norm as spectral_norm
 from .weight_norm import remove_weight_norm as remove_weight_norm
 from .weight_norm import weight_norm as weight_norm
+
+_keep_functions(__name__)

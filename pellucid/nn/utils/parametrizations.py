@@ -41,7 +41,17 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
     Source: Salimans, Kingma, "Weight normalization", 2016.
     """
-    return parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+    parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+
+    def from_hooks(state_dict: Any, prefix: str, *rest: Any) -> None:
+        """What the older form of weight normalisation saved, under the names of this one."""
+        old = [f"{prefix}{name}_{part}" for part in "gv"]
+        if all(key in state_dict for key in old):
+            for k, key in enumerate(old):
+                state_dict[f"{prefix}parametrizations.{name}.original{k}"] = state_dict.pop(key)
+
+    module._register_load_state_dict_pre_hook(from_hooks)
+    return module
 
 
 class _SpectralNorm(Module):

@@ -66,9 +66,15 @@ class BasePruningMethod(ABC):
             default = T.ones_like(param.detach())
         else:
             default = getattr(module, name + "_mask").detach().clone()
-        mask = method.compute_mask(importance_scores, default_mask=default)
-        module.register_buffer(name + "_mask", mask)
-        setattr(module, name, method.apply_mask(module))
+        try:
+            mask = method.compute_mask(importance_scores, default_mask=default)
+            module.register_buffer(name + "_mask", mask)
+            setattr(module, name, method.apply_mask(module))
+        except Exception:
+            if older is None:  # the module as it was
+                module.register_parameter(name, module._parameters.pop(name + "_orig"))
+                module._buffers.pop(name + "_mask", None)
+            raise
         module.register_forward_pre_hook(method)
         return method
 
@@ -144,7 +150,7 @@ class PruningContainer(BasePruningMethod):
         return result
 
 
-def _check_amount(amount: Any) -> None:
+def _validate_pruning_amount_init(amount: Any) -> None:
     if not isinstance(amount, numbers.Real):
         raise ArgumentTypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if (isinstance(amount, numbers.Integral) and amount < 0) or (
@@ -153,12 +159,37 @@ def _check_amount(amount: Any) -> None:
         raise ArgumentValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
+# The names below are PyTorch's: pruning methods outside of the library import them.
+def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
+    if isinstance(amount, numbers.Integral) and amount > tensor_size:
+        raise ArgumentValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
+
+
+def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
+    """How many of `tensor_size` are pruned."""
+    return int(amount) if isinstance(amount, numbers.Integral) else round(float(amount) * tensor_size)
+
+
+def _validate_structured_pruning(t: Tensor) -> None:
+    if t.ndim <= 1:
+        raise ArgumentValueError(
+            f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape} with {t.ndim} dims"
+        )
+
+
+def _validate_pruning_dim(t: Tensor, dim: int) -> None:
+    if dim >= t.ndim:
+        raise IndexError(f"Invalid index {dim} for tensor of size {t.shape}")
+
+
+def _compute_norm(t: Tensor, n: Any, dim: int) -> Tensor:
+    """The n-norm of each channel along `dim`."""
+    return T.norm(t, p=n, dim=tuple(d for d in range(t.ndim) if d != dim % t.ndim))
+
+
 def _count(amount: Any, size: int) -> int:
-    """How many of `size` are pruned."""
-    count = int(amount) if isinstance(amount, numbers.Integral) else round(float(amount) * size)
-    if count > size:
-        raise ArgumentValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
-    return count
+    _validate_pruning_amount(amount, size)
+    return _compute_nparams_toprune(amount, size)
 
 
 class Identity(BasePruningMethod):
@@ -176,7 +207,7 @@ class RandomUnstructured(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def __init__(self, amount: Any) -> None:
-        _check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount = amount
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
@@ -194,7 +225,7 @@ class L1Unstructured(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def __init__(self, amount: Any) -> None:
-        _check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount = amount
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
@@ -209,7 +240,7 @@ class _Structured(BasePruningMethod):
     PRUNING_TYPE = "structured"
 
     def __init__(self, amount: Any, dim: int = -1) -> None:
-        _check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount = amount
         self.dim = dim
 
@@ -217,10 +248,8 @@ class _Structured(BasePruningMethod):
         raise ArgumentTypeError(f"{type(self).__name__} does not say how channels are ranked")
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        if t.ndim <= 1:
-            raise ArgumentValueError(
-                f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape} with {t.ndim} dims"
-            )
+        _validate_structured_pruning(t)
+        _validate_pruning_dim(t, self.dim)
         channels = t.shape[self.dim]
         count = _count(self.amount, channels)
         if not count:
@@ -248,9 +277,7 @@ class LnStructured(_Structured):
         self.n = n
 
     def _scores(self, t: Any) -> Any:
-        dim = self.dim % t.ndim
-        axes = tuple(d for d in range(t.ndim) if d != dim)
-        return T.norm(t, p=self.n, dim=axes)
+        return _compute_norm(t, self.n, self.dim)
 
 
 class CustomFromMask(BasePruningMethod):

@@ -9,7 +9,7 @@ from ...errors import ArgumentValueError, OperationError
 from .. import functional as F
 from .._functions import T
 from ..modules.module import Module
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 
 
 class SpectralNorm:
@@ -53,6 +53,33 @@ class SpectralNorm:
             delattr(module, self.name + suffix)
         module.register_parameter(self.name, Parameter(weight.detach()))
 
+    def note_version(self, module: Any, state_dict: Any, prefix: str, local_metadata: dict[str, Any]) -> None:
+        """Write the version of what was saved into its metadata."""
+        local_metadata.setdefault("spectral_norm", {})[self.name + ".version"] = self._version
+
+    def upgrade(self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing: Any, *rest: Any) -> None:
+        """Before the first version the normalised weight was saved, and not the right singular vector v. It follows from them."""
+        version = local_metadata.get("spectral_norm", {}).get(self.name + ".version")
+        key = prefix + self.name
+        if version is not None and version >= 1:
+            return
+        if version is None and all(key + s in state_dict for s in ("_orig", "_u", "_v")) and key not in state_dict:
+            return  # put together by hand from one that is new
+        found = True
+        for suffix in ("_orig", "", "_u"):
+            if key + suffix not in state_dict:
+                found = False
+                if strict:
+                    missing.append(key + suffix)
+        if not found:
+            return
+        with no_grad():
+            original, normalised, u = state_dict[key + "_orig"], state_dict.pop(key), state_dict[key + "_u"]
+            sigma = (original / normalised).mean()
+            matrix = self.reshape_weight_to_matrix(original)
+            v = T.mv(T.linalg.pinv(T.mm(matrix.t(), matrix)), T.mv(matrix.t(), u))
+            state_dict[key + "_v"] = v * (sigma / T.dot(u, T.mv(matrix, v)))
+
     def __call__(self, module: Any, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
 
@@ -70,6 +97,11 @@ def spectral_norm(
     weight: Any = module._parameters[name]
     if weight is None:
         raise ArgumentValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+    if is_lazy(weight):
+        raise ArgumentValueError(
+            "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run the dummy forward before applying "
+            "spectral normalization"
+        )
     with no_grad():
         rows, columns = made.reshape_weight_to_matrix(weight).shape
         u = F.normalize(T.empty(rows, dtype=weight.dtype).normal_(0, 1), dim=0, eps=eps)
@@ -80,6 +112,8 @@ def spectral_norm(
     module.register_buffer(name + "_u", u)
     module.register_buffer(name + "_v", v)
     module.register_forward_pre_hook(made)
+    module._register_state_dict_hook(made.note_version)
+    module._register_load_state_dict_pre_hook(made.upgrade)
     return module
 
 

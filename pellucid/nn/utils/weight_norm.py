@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import ArgumentValueError, OperationError
 from ..modules.module import Module
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 from .parametrizations import norm_except
 
 
@@ -39,6 +39,11 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
             raise OperationError(f"Cannot register two weight_norm hooks on the same parameter {name}")
     hook = WeightNorm(name, dim)
     weight = getattr(module, name)
+    if is_lazy(weight):
+        raise ArgumentValueError(
+            "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run the dummy forward before applying "
+            "weight normalization"
+        )
     del module._parameters[name]
     module.register_parameter(name + "_g", Parameter(norm_except(weight, hook.dim).data))
     module.register_parameter(name + "_v", Parameter(weight.data))

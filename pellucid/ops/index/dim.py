@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -690,7 +691,12 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     a = require_tensor(indices, "unravel_index", "indices")._array
     if a.dtype.kind not in "iu":
         raise ArgumentTypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
-    sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    if not isinstance(shape, (int, Sequence)):
+        raise ArgumentTypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    for n in sizes:
+        if not isinstance(n, int):
+            raise ArgumentTypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
     if any(n < 0 for n in sizes):
         raise ArgumentValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
     return tuple(map(wrap, tracing.effect(_unravelled, a, sizes)))

@@ -104,12 +104,7 @@ def grid_sample(
     align = bool(align_corners)
     n = x.ndim - 2
     xs, gs = x._array.shape, g._array.shape
-    if n not in (2, 3) or g.ndim != x.ndim:
-        raise OperationError(
-            f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes {list(xs)} and "
-            f"grid with sizes {list(gs)}"
-        )
-    if xs[0] != gs[0]:
+    if xs[:1] != gs[:1]:
         raise OperationError(
             f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(xs)} and grid with sizes {list(gs)}"
         )
@@ -117,8 +112,18 @@ def grid_sample(
         raise OperationError(
             f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with sizes {list(gs)}"
         )
-    if any(s == 0 for s in xs[2:]):
-        raise OperationError(f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(xs)}")
+    if 0 in xs[2:]:
+        raise OperationError(
+            f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(xs)} with dimension "
+            f"{xs.index(0, 2)} being empty"
+        )
+    if n not in (2, 3) or g.ndim != x.ndim:
+        raise OperationError(
+            f"grid_sampler(): expected {'5D' if n > 2 else '4D'} input and grid with same number of dimensions, but got input with sizes "
+            f"{list(xs)} and grid with sizes {list(gs)}"
+        )
+    if x._array.dtype != g._array.dtype:
+        raise OperationError(f"expected scalar type {x.dtype.scalar_type_name} but found {g.dtype.scalar_type_name}")
     if mode == "bicubic" and n != 2:
         raise OperationError("grid_sampler(): bicubic interpolation only supports 4D input")
     if config.kernels and type(x._array) is type(g._array) is np.ndarray and x._array.dtype == g._array.dtype:

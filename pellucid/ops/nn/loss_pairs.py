@@ -16,7 +16,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...core.tracing import constant
-from ...dtypes import can_cast
+from ...dtypes import can_cast, promote_types
 from ...errors import ArgumentTypeError, ArgumentValueError, DtypeError, OperationError, ShapeValueError, UnsupportedError
 from ...ir.formula import Formula
 from ...shapes import broadcast_shapes
@@ -389,7 +389,7 @@ def multi_margin_loss(
     if weight is not None:
         slack = slack * weight.index_select(0, wrap(t)).unsqueeze(1)
     loss = F.where(wrap(others), slack, 0.0).sum(dim=1) / classes
-    if input.ndim < 2 and reduction == "none":
+    if input.ndim < 2 and target.ndim == 0 and reduction == "none":
         loss = loss.reshape(())
     return reduce_loss(loss, reduction, "MultiMarginLoss")
 
@@ -425,10 +425,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     tensor([0.7071])
     """
     a, b = require_tensor(x1, "cosine_similarity", "x1"), require_tensor(x2, "cosine_similarity", "x2", 2)
-    if not (a.dtype.is_floating_point and b.dtype.is_floating_point):
-        common = (a + b).dtype
-        if not common.is_floating_point:
-            raise OperationError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_type_name}")
+    common = promote_types(a.dtype, b.dtype)
+    if not common.is_floating_point:
+        raise OperationError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_type_name}")
+    a, b = F.cast(a, dtype=common.numpy), F.cast(b, dtype=common.numpy)
     shape = broadcast_shapes(a._array.shape, b._array.shape)
     # Norms are taken after broadcasting, which matters when `dim` itself is broadcast.
     a, b = F.expand(a, shape=shape), F.expand(b, shape=shape)

@@ -407,7 +407,24 @@ def _move_by_instances(running: list[Any], a: Any, momentum: float) -> None:
 
 
 # ---- group, instance, local response -----------------------------------------------------------
-@public(namespace="nn.functional torch")
+@public(namespace="nn.functional", names="group_norm")
+def group_norm_functional(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """`torch.group_norm`, refused where every group has a single value.
+
+    Raises:
+        ValueError: there is one image, and one value in each of its groups.
+    """
+    shape = require_tensor(input, "group_norm")._array.shape
+    if len(shape) >= 2 and num_groups > 0 and shape[0] * shape[1] // num_groups * math.prod(shape[2:]) == 1:
+        raise ArgumentValueError(
+            f"Expected more than 1 value per channel when training, got input size {list(shape)}", op="group_norm"
+        )
+    return group_norm(input, num_groups, weight, bias, eps)
+
+
+@public()
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:

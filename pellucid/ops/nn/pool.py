@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ... import shapes
+from ... import dtypes, shapes
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
+from ...core.tape import reads_later
 from ...core.tensor import Tensor
-from ...errors import OperationError
+from ...errors import OperationError, ShapeError, UnsupportedError
 from .._rules import per_dimension, require_tensor
 
 Sizes = int | Sequence[int]
@@ -123,12 +124,36 @@ def _onnx_adaptive(c: Any, word: str) -> Any:
     return out
 
 
+def _check_empty(kind: str, g: Any) -> None:
+    """Refuse the gradient of an adaptive pool of no windows."""
+    shape = tuple(g.shape)
+    if 0 not in shape[2:]:
+        return
+    n = max(2, len(shape) - 2)
+    if len(shape) == 3:  # one dimension is reported as a plane with a height of 1
+        shape = (*shape[:2], 1, shape[2])
+    raise ShapeError(
+        f"adaptive_{kind}_pool{n}d_backward(): Expected grad_output to have non-zero size for non-batch dimensions, but grad_output "
+        f"has sizes {list(shape)} with dimension {shape.index(0, 2)} being empty"
+    )
+
+
+def _adaptive_max_back(F: Any, g: Any, aux: Any, input_shape: tuple[int, ...]) -> Any:
+    _check_empty("max", g)
+    return F.max_pool_grad(g, index=aux, x_shape=input_shape)
+
+
+def _adaptive_avg_back(F: Any, g: Any, input_shape: tuple[int, ...]) -> Any:
+    _check_empty("avg", g)
+    return F.adaptive_avg_pool_grad(g, x_shape=input_shape)
+
+
 adaptive_max_op = defop(
     "adaptive_max_pool",
     "input",
     forward=lambda xp, x, *, output_size: xp.adaptive_max_pool(x, output_size),
     aux=True,
-    vjp={"input": lambda F, g, aux, input_shape: F.max_pool_grad(g, index=aux, x_shape=input_shape)},
+    vjp={"input": _adaptive_max_back},
     jvp=lambda F, tangents, aux: F.pool_gather(tangents[0], index=aux),
     grad_name="AdaptiveMaxPool2D",
     batch=_batch_images,
@@ -192,7 +217,7 @@ adaptive_avg_op = defop(
     "adaptive_avg_pool",
     "input",
     forward=lambda xp, x, *, output_size: xp.adaptive_avg_pool(x, output_size),
-    vjp={"input": lambda F, g, input_shape: F.adaptive_avg_pool_grad(g, x_shape=input_shape)},
+    vjp={"input": _adaptive_avg_back},
     jvp="linear",
     grad_name="AdaptiveAvgPool2D",
     batch=_batch_images,
@@ -216,6 +241,17 @@ def _stride(stride: Any, kernel: tuple[int, ...], n: int) -> tuple[int, ...]:
     return per_dimension(stride, n)
 
 
+# What PyTorch calls the pools in their refusals, and the types beside floats that each has kernels for.
+_NOTHING: tuple[dtypes.dtype, ...] = ()
+_INTEGERS = (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
+
+
+def _check_dtype(x: Tensor, kernel: str, also: tuple[dtypes.dtype, ...] = _NOTHING) -> None:
+    kind = x.dtype
+    if not kind.is_floating_point and kind not in also:
+        raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'", hint="convert first: x.float()")
+
+
 def _batched(x: Tensor, n: int) -> tuple[Tensor, int]:
     """The input with exactly two dimensions in front of the windows' ones, and how many it had."""
     lead = x.ndim - n
@@ -235,7 +271,11 @@ def _max(
 ) -> Any:
     name = f"max_pool{n}d"
     x = require_tensor(input, name)
-    shapes.pool_shape(name, x._array.shape, kernel_size, stride, padding, dilation, ceil_mode)
+    shapes.pool_shape(name, x._array.shape, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    if n == 1 and not return_indices:
+        _check_dtype(x, "max_pool1d_impl")
+    else:
+        _check_dtype(x, f"max_pool{max(n, 2)}d", _INTEGERS)
     kernel = per_dimension(kernel_size, n)
     x, lead = _batched(x, n)
     out = max_pool_op.call(
@@ -253,7 +293,8 @@ def _max(
         per_dimension(dilation, n),
         bool(ceil_mode),
     )
-    return _back(out, lead), _back(wrap(index), lead)
+    places = wrap(index)
+    return _back(reads_later(out, places), lead), _back(places, lead)
 
 
 def _maxima(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
@@ -338,6 +379,7 @@ def _avg(
     shapes.pool_shape(name, x._array.shape, kernel_size, stride, padding, 1, ceil_mode)
     if divisor is not None and divisor == 0:
         raise RuntimeError("divisor must be not zero")
+    _check_dtype(x, "avg_pool3d_out_frame" if n == 3 else "avg_pool2d", (dtypes.int64,))
     kernel = per_dimension(kernel_size, n)
     x, lead = _batched(x, n)
     out = avg_pool_op.call(
@@ -395,6 +437,7 @@ def avg_pool3d(
 def _adaptive(name: str, n: int, input: Tensor, output_size: Any) -> tuple[Tensor, int, tuple[int, ...]]:
     x = require_tensor(input, name)
     shape = shapes.adaptive_pool_shape(name, x._array.shape, output_size)
+    _check_dtype(x, f"{name}_cpu" if n == 3 else f"{name[:-2]}2d")
     _check_fits(shape, x._array.dtype.itemsize)
     x, lead = _batched(x, n)
     return x, lead, tuple(shape[-n:])
@@ -426,10 +469,11 @@ def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
 
 def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
     x, lead, size = _adaptive(f"adaptive_max_pool{n}d", n, input, output_size)
-    out = _back(adaptive_max_op.call(x, output_size=size), lead)
+    out = adaptive_max_op.call(x, output_size=size)
     if not return_indices:
-        return out
-    return out, _back(wrap(tracing.effect(_adaptive_maxima, x._array, size)), lead)
+        return _back(out, lead)
+    places = wrap(tracing.effect(_adaptive_maxima, x._array, size))
+    return _back(reads_later(out, places), lead), _back(places, lead)
 
 
 def _adaptive_maxima(x: Any, size: tuple[int, ...]) -> Any:

@@ -272,7 +272,8 @@ def layer(
 
 def step(mode: str, input: Tensor, states: Any, weights: Any) -> tuple[Tensor, ...] | None:
     """The state (h,) or (h, c) after one step of a cell; None where its operations must run one by one. Arguments as `layer`'s."""
-    if state.slow or not _fit((input, *states, *weights)) or not input._array.size or (weights[2] is None) != (weights[3] is None):
+    empty = not input._array.size or not states[0]._array.size
+    if state.slow or empty or not _fit((input, *states, *weights)) or (weights[2] is None) != (weights[3] is None):
         return None
     if not _shapes_fit(mode, input._array.shape[0], input, states, weights):
         return None

@@ -297,6 +297,9 @@ def _starts(sample: np.ndarray, size: int, out: int, kernel: int, dtype: Any) ->
     return np.concatenate([starts, np.full((*sample.shape, 1), size - kernel, np.int64)], -1)
 
 
+_SIDES = ("time", "height", "width")
+
+
 def _fractional(
     n: int, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, return_indices: bool, samples: Tensor | None
 ) -> Any:
@@ -304,8 +307,15 @@ def _fractional(
     if output_size is None and output_ratio is None:
         raise ArgumentValueError(f"fractional_max_pool{n}d requires specifying either an output_size or an output_ratio")
     kernel = per_dimension(kernel_size, n)
+    shape, where = x._array.shape, f"fractional_max_pool{n}d" + ("_out()" if n == 3 else "()")
     if x.ndim not in (n + 1, n + 2):
-        raise OperationError(f"fractional_max_pool{n}d(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(x._array.shape)}")
+        raise OperationError(f"{where}: Expected {n + 1}D or {n + 2}D tensor, but got: {list(shape)}")
+    for d in range(x.ndim - n - 1, x.ndim):
+        if not shape[d]:
+            raise OperationError(
+                f"{where}: Expected input to have non-zero size for non-batch dimensions, but got{list(shape)} with dimension {d} "
+                "being empty."
+            )
     if output_size is None:
         ratio = (output_ratio,) * n if isinstance(output_ratio, float) else tuple(output_ratio)
         out = tuple(int(s * r) for s, r in zip(x._array.shape[-n:], ratio, strict=True))
@@ -314,7 +324,7 @@ def _fractional(
     for d in range(n):
         if out[d] + kernel[d] - 1 > x._array.shape[d - n]:
             raise OperationError(
-                f"fractional_max_pool{n}d(): pool size {kernel[d]} too large relative to input size {x._array.shape[d - n]}"
+                f"{where}: pool {_SIDES[d - n]} {kernel[d]} too large relative to input {_SIDES[d - n]} {shape[d - n]}"
             )
     x, lead = _batched(x, n)
     batch, channels = x._array.shape[:2]
@@ -322,8 +332,10 @@ def _fractional(
         drawn = uniform(random.default_generator, (batch, channels, n), dtype=x._array.dtype)
     else:
         drawn = samples._array
-        if drawn.ndim != 3 or samples.dtype != x.dtype:
-            raise OperationError(f"Expect _random_samples to have 3 dimensions and the dtype {x.dtype} of the input")
+        if samples.dtype != x.dtype:
+            raise OperationError("Expect _random_samples to have the same dtype as input")
+        if drawn.ndim != 3:
+            raise OperationError(f"Expect _random_samples to have 3 dimensions, got {drawn.ndim}")
         if drawn.shape[0] < batch:
             raise OperationError("Expect _random_samples.size(0) no less then input batch size.")
         if drawn.shape[1] != channels:

@@ -52,6 +52,24 @@ def _inplace(function: Callable[..., Tensor], name: str, x: Tensor, *args: Any, 
     return overwrite(x, function(x, *args, **params), name)
 
 
+def _inplace_of_slope(function: Callable[..., Tensor], name: str, kernel: str, x: Tensor, slope: float) -> Tensor:
+    """`_inplace` of an activation with a slope for negative numbers: backward tells them by the sign of the result, so a negative slope
+    has no backward.
+    """
+    made = _inplace(function, name, x, slope)
+    node = made.grad_fn
+    if slope < 0 and node is not None:
+
+        def refuse(grads: Any) -> None:
+            raise OperationError(
+                f"In-place {kernel} backward calculation is triggered with a negative slope which is not supported. This is caused by "
+                "calling in-place forward function with a negative slope, please call out-of-place version instead."
+            )
+
+        node.register_prehook(refuse)
+    return made
+
+
 def _floating(x: Any, name: str, complex: bool = False) -> Tensor:
     x = require_tensor(x, name)
     if not (x.dtype.is_floating_point or complex and x.dtype.is_complex):
@@ -155,7 +173,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     """
     x = _floating(input, "leaky_relu_cpu")
     if inplace:
-        return _inplace(leaky_relu, "leaky_relu_", x, negative_slope)
+        return _inplace_of_slope(leaky_relu, "leaky_relu_", "leakyReLu", x, negative_slope)
     return leaky_op.call(x, slope=float(negative_slope))
 
 
@@ -202,7 +220,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     x = _floating(input, "elu_cpu")
     if inplace:
-        return _inplace(elu, "elu_", x, alpha)
+        return _inplace_of_slope(elu, "elu_", "elu", x, alpha)
     return elu_op.call(x, alpha=float(alpha), scale=1.0, input_scale=1.0)
 
 
@@ -255,7 +273,9 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 @public(namespace="nn.functional", names="celu")
 def celu_functional(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`input` where positive, `alpha * (exp(input / alpha) - 1)` elsewhere."""
-    return _inplace(_celu, "celu_", require_tensor(input, "celu"), alpha) if inplace else _celu(input, alpha)
+    if inplace:
+        return _inplace_of_slope(_celu, "celu_", "elu", require_tensor(input, "celu"), alpha)
+    return _celu(input, alpha)
 
 
 @public(namespace="nn.functional torch")
@@ -593,6 +613,8 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     x = _floating(input, "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")
     if lower > upper:
         raise OperationError(f"Lower bound should be less than or equal to the upper bound, got lower={lower} and upper={upper}")
+    if inplace and not training:
+        return leaky_relu(x, (lower + upper) / 2, True)
     return _inplace(_rrelu, "rrelu_", x, lower, upper, training) if inplace else _rrelu(x, lower, upper, training)
 
 

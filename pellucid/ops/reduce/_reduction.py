@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import dtypes
+from ..._names import renamed
 from ...core.primitive import TENSORS as F
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, UnsupportedError
@@ -14,21 +15,14 @@ from ...shapes import normalize_dim, reduce_dims
 from .._rules import require_tensor
 
 Dims = int | tuple[int, ...] | list[int] | None
-NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 
 
 def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function taking NumPy's `axis=` and `keepdims=` for `dim=` and `keepdim=` as well, as PyTorch's do."""
+    """The function taking NumPy's names (`axis=`, `keepdims=`) for its own as well, as PyTorch's do."""
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if "axis" in kwargs or "keepdims" in kwargs:
-            for old, new in NUMPY_NAMES.items():
-                if old in kwargs:
-                    if new in kwargs:
-                        raise ArgumentTypeError(f"{function.__name__}() received both {old!r} and {new!r}")
-                    kwargs[new] = kwargs.pop(old)
-        return function(*args, **kwargs)
+        return function(*args, **renamed(function, kwargs))
 
     wrapper.positional = function  # type: ignore[attr-defined]
     return wrapper

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from operator import index as as_index
 from typing import Any
@@ -446,10 +447,22 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = dtypes.contiguous_fo
         self._array = MetaArray(shape, a.dtype)
         return self
     strides = shapes.contiguous_strides(shape)
+    _check_sizes(shape, strides, a.dtype.itemsize)
     if memory_format is dtypes.channels_last:
         strides = shapes.channels_last_strides(shape)
     self._array = _placed(a, shape, strides, storage_offset_of(self))
     return self
+
+
+def _check_sizes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> None:
+    """Refuse sizes that 64 bits do not hold."""
+    limit = 1 << 63
+    if math.prod(shape) >= limit:
+        raise OperationError("numel: integer multiplication overflow")
+    if any(s >= limit for s in strides):
+        raise OperationError(f"Stride calculation overflowed with sizes={list(shape)}")
+    if math.prod(shape) * itemsize >= limit:
+        raise OperationError(f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(strides)}")
 
 
 @method()
