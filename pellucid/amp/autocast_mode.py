@@ -21,10 +21,6 @@ from ..devices import device
 
 _FLOATS = (dtypes.float32, dtypes.bfloat16, dtypes.float16)
 
-# Groups of operations beyond what the records say: factorisations and transforms have no half-precision form.
-_FLOAT32_PREFIXES = ("linalg_", "fft_")
-_FLOAT32 = {"prod", "cdist", "quantile", "kthvalue", "cholesky", "det", "svd", "qr", "eigh", "eig", "inv", "solve", "lstsq"}
-
 
 class _Settings(threading.local):
     """What the `set_autocast_*` functions set, per thread."""
@@ -67,8 +63,6 @@ class _Policy:
     def cast(self, op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments in the precision of the operation's group."""
         group = op.autocast
-        if group is None and (op.name in _FLOAT32 or op.name.startswith(_FLOAT32_PREFIXES)):
-            group = "float32"
         if group is None:
             return args
         tensors = [x for x in args if isinstance(x, Tensor) and x.dtype in _FLOATS]

@@ -9,6 +9,7 @@ from typing import Any
 from ..core import observe, reverse, tracing
 from ..core.inplace import RETAIN as _RETAIN
 from ..core.modes import local, state
+from ..core.primitive import Primitive
 from ..core.public import method, public, tensor_property
 from ..core.tape import Node, RemovableHandle, register
 from ..core.tensor import OutputSlot, Tensor, alias, set_requires_grad
@@ -82,14 +83,8 @@ def detach(input: Tensor) -> Tensor:
     return result
 
 
-class _Detach:
-    """What observers are told for `detach`, which is no recorded operation."""
-
-    name = "detach"
-    grad_name = "Detach"
-
-
-_DETACH = _Detach()
+# What observers are told for `detach`, which is no recorded operation.
+_DETACH = Primitive(name="detach", grad_name="Detach", title="detach")
 
 
 @public(methods="=")

@@ -82,6 +82,7 @@ replaced = defop(
     aval=lambda x: x,
     vjp={"input": lambda F, input_shape, input_dtype: F.full(shape=input_shape, value=0, dtype=input_dtype)},
     grad_name="CopyBackwards",
+    traits="masks",
     onnx="Identity",
 )
 

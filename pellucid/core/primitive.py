@@ -76,6 +76,8 @@ class Primitive:
     wide_numbers: bool = False
     aux: bool = False
     host: bool = False
+    title: str = ""
+    traits: frozenset[str] = frozenset()
     variant: Callable[..., str] | None = None
     partial_backward: str | None = None  # of a Function: why gradients of some leaves alone are refused
     call: Callable[..., Any]
@@ -188,6 +190,8 @@ def defop(
     wide_numbers: bool = False,
     aux: bool = False,
     host: bool = False,
+    title: str = "",
+    traits: str = "",
     variant: Callable[..., str] | None = None,
     call: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
 ) -> Primitive:
@@ -230,6 +234,11 @@ def defop(
             positions of maxima, row statistics). It is kept as it is, in arrays, also where the rules run on Tensors.
         host: the forward rule computes with NumPy itself (LAPACK, sorting tables, SciPy's functions). Over another array namespace its
             arrays go to the host by `xp.to_host`, and its results come back by `xp.from_host`.
+        title: what the operation is called outside of the engine, where that is not its name.
+        traits: what those who explain a program ask of an operation, in words: "saturates" (its gradient dies away where inputs are
+            large), "steps" (it is flat everywhere), "masks" (it lets a part of its input through), "recentres" (the same amount added to
+            all elements changes nothing), "passes" (it hands its input's values on, moved or summed up), "overwrites" (the result has
+            nothing of its input), "diagonal" (each element of the result depends on the element in its place).
         wide_numbers: two-byte floats and a Python number are computed in float32: the number is not rounded to two bytes first.
         call: `call(plain)` is the caller in place of `plain`, the one made from the other fields: for arguments that it does not take.
     """
@@ -237,25 +246,22 @@ def defop(
     fields = locals()
     if name in PRIMITIVES:
         raise ValueError(f"the operation {name!r} is defined twice")
-    words = args.split()
+    words, node = args.split(), grad_name or "".join(part.capitalize() for part in name.split("_"))
     fields |= {
-        "batch": batch or ("elementwise" if elementwise else None),
         "args": tuple(w.strip("*?") for w in words),
         "variadic": any(w.startswith("*") for w in words),
-        "grad_name": _node_name(grad_name or "".join(part.capitalize() for part in name.split("_"))),
+        "grad_name": node if node.endswith(("Backward1", "Backwards", "Slices")) else node + "Backward0",
+        "title": title or name,
+        "traits": frozenset(traits.split()),
+        "batch": batch or ("elementwise" if elementwise else None),
     }
     op = Primitive(**fields)
     op.numpy_forward = _numpy_forward(forward)
     for make in _call_makers:
-        op.call = op.plain = make(op)
-    if call is not None:
-        op.call = call(op.plain)
+        op.plain = make(op)
+    op.call = op.plain if call is None else call(op.plain)
     PRIMITIVES[name] = op
     return op
-
-
-def _node_name(name: str) -> str:
-    return name if name.endswith(("Backward1", "Backwards", "Slices")) else name + "Backward0"
 
 
 def _numpy_forward(forward: Rule | str) -> Rule:
@@ -300,16 +306,12 @@ class RawNamespace:
         op = PRIMITIVES.get(name)
         if op is None:
             raise AttributeError(f"a rule names the operation {name!r}, which does not exist")
-        if self.xp is numpy_cpu and not op.aux:
-            function = op.numpy_forward
-        elif op.aux:
+        function = op.numpy_forward
+        if self.xp is not numpy_cpu or op.aux:
 
             def function(*arrays: Any, **params: Any) -> Any:
-                return op.run_forward(self.xp, arrays, params)[0]
-        else:
-
-            def function(*arrays: Any, **params: Any) -> Any:
-                return op.run_forward(self.xp, arrays, params)
+                made = op.run_forward(self.xp, arrays, params)
+                return made[0] if op.aux else made
 
         setattr(self, name, function)
         return function

@@ -137,7 +137,7 @@ class Watch(Steps):
 
     def operation(self, op: Any, inputs: Any, params: Any, outputs: Any) -> None:
         made = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
-        if op.name in _OVERWRITING:
+        if "overwrites" in op.traits:
             for t in made:
                 self.token(t)
             return
@@ -401,7 +401,6 @@ def _written_down(x: float) -> bool:
 
 
 DRAWING = ("multinomial", "sample", "bernoulli", "normal", "poisson", "binomial")
-_OVERWRITING = ("refill", "fill")  # operations whose result has nothing of their input's values
 _BACKWARD, _GRAD = reverse.backward.__code__, reverse.grad.__code__
 _current: list[Watch] = []
 

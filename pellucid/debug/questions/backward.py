@@ -174,7 +174,7 @@ class BackwardNotes:
         here = Factor(factor, node.name(), node.source, *_large_operand(node, k) if factor >= _LARGE else ())
         growth = growth._replace(last=after, up=growth.up + (factor > 1))
         if factor < 1 and not spreads:
-            flat = node.op.name in _SATURATING and not _is_relu(node)
+            flat = "saturates" in node.op.traits and not _is_relu(node)
             growth = growth._replace(
                 down=growth.down + 1, flat=growth.flat * (factor if flat else 1.0), shrunk=growth.shrunk * factor,
                 smallest=here if factor < growth.smallest.factor or not growth.smallest.name else growth.smallest,
@@ -264,25 +264,6 @@ def _saved(node: Node) -> list[tuple[str, np.ndarray]]:
     return found
 
 
-_SATURATING = frozenset({
-    "sigmoid", "tanh", "softmax", "log_softmax", "clamp", "clamp_min_number", "clamp_tensor", "hardtanh", "hardsigmoid", "hardswish",
-    "gelu", "gelu_tanh", "silu", "mish", "elu", "celu", "softplus", "log_sigmoid", "cross_entropy", "erf", "erfc", "ndtr", "atan",
-    "binary_cross_entropy_with_logits", "rnn_tanh_layer", "lstm_layer", "gru_layer",
-    "rnn_tanh_packed", "lstm_packed", "gru_packed", "rnn_tanh_step", "lstm_step", "gru_step",
-})  # fmt: skip
-_MASKING = frozenset({"where", "masked_fill", "dropout", "tril", "triu", "index_fill", "fill", "refill", "replaced"})
-_STEPS = frozenset({"round", "round_decimals", "floor", "ceil", "trunc", "sign", "sgn", "heaviside", "floor_divide", "trunc_divide",
-                    "sample"})  # fmt: skip
-_NORMALISING = frozenset({"softmax", "layer_norm", "batch_norm"})
-# Operations that hand their input's values on: through them a zero is followed to where it was made.
-_PASSING = frozenset({
-    "view", "unsafe_view", "reshape", "permute", "transpose", "t", "expand", "squeeze", "unsqueeze", "slice", "select", "index",
-    "index_slice", "index_unsqueeze", "index_alias", "index_select", "clone", "alias", "contiguous", "max_pool", "avg_pool",
-    "adaptive_avg_pool", "adaptive_max_pool", "dropout", "cast", "cat", "stack", "constant_pad_nd", "unfold", "mean", "mean_all", "sum",
-    "sum_all", "as_strided", "repeat", "split", "unbind", "flip", "roll", "gather", "im2col",
-})  # fmt: skip
-
-
 def _is_relu(node: Any) -> bool:
     if not isinstance(node, Node):
         return False
@@ -298,7 +279,7 @@ def _silent_relu(edge: Any) -> Node | None:
             return None
         if _is_relu(node):
             return node
-        if node.op.name not in _PASSING:
+        if "passes" not in node.op.traits:
             return None
         edge = next((e for e in node.inputs if e is not None), None)
     return None
@@ -310,7 +291,7 @@ def zero_cause(node: Node, k: int, g: Any, gi: Any, masks: Collection[int] = (),
     With `exact` False the gradient is not zero but no more than rounding; the slug is None when nothing explains that.
     """
     name = node.op.name
-    if name in _NORMALISING and not exact:
+    if "recentres" in node.op.traits and not exact:
         return (
             "cancels",
             f"{name} does not change when the same amount is added to all elements, and they all get the same gradient",
@@ -321,17 +302,17 @@ def zero_cause(node: Node, k: int, g: Any, gi: Any, masks: Collection[int] = (),
         return None, ""
     if _is_relu(node):
         return "dead-relu", f"every input that a gradient reached is where {name} is flat"
-    if name in _STEPS:
+    if "steps" in node.op.traits:
         return (
             "through-integer",
             "a drawn sample has no derivative" if name == "sample" else f"{name} is a step function: flat everywhere",
         )
-    if name in _MASKING:
+    if "masks" in node.op.traits:
         return "masked", f"{name} lets none of these elements through"
     target, ignored = node.params.get("target"), node.params.get("ignore_index")
     if name == "cross_entropy" and type(target) is np.ndarray and bool(np.all(target == ignored)):
         return "masked", f"all labels are {ignored}, which the loss ignores"
-    if name in _SATURATING:
+    if "saturates" in node.op.traits:
         return "saturation", f"{name} is flat at these inputs" + _range(node)
     if name in ("squared_difference", "abs"):
         return "at-minimum", f"{name} is at its minimum: its operands agree exactly, or its input is zero"

@@ -139,7 +139,7 @@ def _local(node: Node, k: int) -> Any:
     shape = getattr(_target(node.inputs[k]), "shape", None)
     if isinstance(shape, list) or isinstance(node.dtype, list):
         return None
-    if not node.op.elementwise and int(np.prod(node.shape)) != 1 and node.op.name not in _ELEMENTWISE:
+    if node.op.batch != "elementwise" and "diagonal" not in node.op.traits and int(np.prod(node.shape)) != 1:
         return None
     if sum(v.count for v in node.versions) != node.total:
         return None
@@ -147,12 +147,6 @@ def _local(node: Node, k: int) -> Any:
         return node.plan.backward(RAW, np.ones(node.shape, node.dtype), saved_arrays(node), node.params)[k]
     except Exception:
         return None  # rules of custom functions may refuse; then there is no number to show
-
-
-_ELEMENTWISE = frozenset({
-    "relu", "tanh", "sigmoid", "exp", "log", "sqrt", "neg", "abs", "sin", "cos", "square", "gelu", "silu", "clamp", "cast", "softplus",
-    "elu", "leaky_relu", "hardtanh", "reciprocal", "rsqrt", "clone", "alias", "dropout",
-})  # fmt: skip
 
 
 def _numbers(array: Any) -> Any:

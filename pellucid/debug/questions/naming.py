@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...api.messages.written import call_at
+from ...core.primitive import PRIMITIVES
 from ...core.source import is_library
 from ...core.tape import Node
 from ...core.tensor import Tensor
@@ -144,18 +145,7 @@ def names_of(tensors: list[Tensor], frame: FrameType | None) -> dict[int, str]:
     return found
 
 
-_TITLES = {
-    "squared_difference": "squared error", "mean_all": "mean", "sum_all": "sum", "max_all": "max", "min_all": "min", "max_dim": "max",
-    "min_dim": "min", "embed": "embedding", "take_along": "gather", "put_along": "scatter", "huber": "huber_loss", "log_sigmoid": "logsigmoid",
-    "softplus_of": "softplus", "gelu_tanh": "gelu", "clamp_min_number": "clamp", "clamp_tensor": "clamp", "lerp_number": "lerp",
-    "minimum_number": "minimum", "unsafe_view": "view", "cast": "to", "alias": "view", "index_slice": "index", "index_alias": "index",
-    "index_unsqueeze": "index", "index_select_int": "index", "conv": "convolution", "trunc_divide": "div", "round_decimals": "round",
-    "repeat_each": "repeat_interleave", "sum_to": "sum", "col2im": "fold", "im2col": "unfold",
-    **{f"{kind}_{part}": name for kind, name in (("lstm", "LSTM"), ("gru", "GRU"), ("rnn_tanh", "RNN"), ("rnn_relu", "RNN"))
-       for part in ("layer", "packed", "step")},
-}  # fmt: skip
-
-
 def title(operation: str) -> str:
     """What an operation is called outside of the engine."""
-    return _TITLES.get(operation, operation)
+    op = PRIMITIVES.get(operation)
+    return operation if op is None else op.title

@@ -46,6 +46,7 @@ fill_op = defop(
         "value": lambda F, g: F.sum_to(g, shape=()),
     },
     batch=lambda b: b.call(*b.values) if b.first_only else None,
+    traits="masks overwrites",
     onnx=lambda c: c.emit("Expand", c[1], c.emit("Shape", c[0])),
     samples=_fill_samples,
 )

@@ -15,7 +15,7 @@ from ...backends.meta import MetaArray
 from ...core import observe
 from ...core.inplace import write
 from ...core.modes import local
-from ...core.primitive import defop
+from ...core.primitive import Primitive, defop
 from ...core.public import FUNCTIONS, METHODS, method, public
 from ...core.streams import distributions as random_distributions
 from ...core.streams import fill as random_fill
@@ -411,20 +411,11 @@ def multinomial(
     return deliver(_drawn("multinomial", (input,), result), out, "multinomial")
 
 
-class _Drawing:
-    """What observers are told for a sample that is no recorded operation."""
-
-    args = ("input", "other")
-    vjp = None
-
-    def __init__(self, name: str) -> None:
-        self.name, self.grad_name = name, name.capitalize()
-
-
 def _drawn(name: str, inputs: tuple[Any, ...], result: Tensor) -> Tensor:
-    """The result, of which observers hear what it was drawn from."""
+    """The result, of which observers hear what it was drawn from; it is no recorded operation."""
     if observe.observers:
-        observe.notify("operation", _Drawing(name), inputs, {}, result)
+        told = Primitive(name=name, args=("input", "other"), grad_name=name.capitalize(), title=name)
+        observe.notify("operation", told, inputs, {}, result)
     return result
 
 
@@ -459,6 +450,7 @@ sample_op = defop(
     forward=lambda xp, x, values: values,
     vjp={"input": zero_gradient, "values": lambda g: g},
     aval=lambda x, values: values,
+    traits="steps",
 )
 
 
@@ -484,6 +476,7 @@ refill = defop(
     inplace=lambda xp, out, *, fill: fill(out),
     vjp={"input": zero_gradient},
     aval=lambda x, fill: x,
+    traits="masks overwrites",
 )
 
 

@@ -101,6 +101,8 @@ def _basic_op(name: str, grad_name: str, onnx: Any = _onnx_index_part) -> Any:
         grad_name=grad_name,
         batch=lambda b: b.call(b[0], index=(slice(None), *b.p["index"])),
         onnx=onnx,
+        title="index",
+        traits="passes",
     )
 
 
@@ -471,6 +473,7 @@ index_op = defop(
         *[None] * len(indices),
     ),
     batch=_batch_index,
+    traits="passes",
     onnx=_onnx_index,
 )
 

@@ -67,6 +67,7 @@ index_select_op = defop(
             F.full(shape=input_shape, value=0, dtype=input_dtype), index, g, dim=dim, alpha=1
         )
     },
+    traits="passes",
     onnx=lambda c: c.emit("Gather", c[0], c[1], axis=int(c.p["dim"])),
 )
 
@@ -322,6 +323,7 @@ index_fill_op = defop(
             F.index_select(g, _distinct(F, index, g.shape, dim), dim=dim), shape=value_shape
         ),
     },
+    traits="masks",
     onnx=_onnx_index_fill,
 )
 
@@ -435,6 +437,7 @@ masked_fill_op = defop(
         "value": lambda F, g, mask, input_dtype: F.where(mask, g, F.full(shape=(), value=0, dtype=input_dtype)),
     },
     elementwise=True,
+    traits="masks",
     onnx=lambda c: c.emit("Where", c[1], c[2], c[0]),
 )
 

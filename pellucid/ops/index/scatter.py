@@ -158,6 +158,7 @@ gather_op = defop(
         )
     },
     batch="dims",
+    traits="passes",
     onnx=lambda c: c.emit("GatherElements", c[0], c[1], axis=int(c.p["dim"])),
 )
 

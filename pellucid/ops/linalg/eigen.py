@@ -61,6 +61,7 @@ defop(
     grad_name="LinalgEigh",
     aval=lambda x, uplo: [(x[0][:-1], np.empty(0, x[1]).real.dtype), x],
     batch="leading",
+    autocast="float32",
 )
 _eigh_result = return_types.make("linalg_eigh", "eigenvalues eigenvectors")
 
@@ -126,7 +127,17 @@ def _eig_grad(F: Any, g: Any, out0: Any, out1: Any, input_dtype: Any) -> Any:
     return made if input_dtype.kind == "c" else F.real(made)
 
 
-defop("eig", "input", host=True, forward=_eig, outputs=2, vjp={"input": _eig_grad}, grad_name="LinalgEig", batch="leading")
+defop(
+    "eig",
+    "input",
+    host=True,
+    forward=_eig,
+    outputs=2,
+    vjp={"input": _eig_grad},
+    grad_name="LinalgEig",
+    batch="leading",
+    autocast="float32",
+)
 _eig_result = return_types.make("linalg_eig", "eigenvalues eigenvectors")
 
 
@@ -216,6 +227,7 @@ defop(
     vjp={"input": _svd_grad},
     grad_name="LinalgSvd",
     batch="leading",
+    autocast="float32",
     samples=cases(*(((shape,), {"full": False}) for shape in ((3, 3), (2, 4, 3), (2, 4)))),
 )
 _svd_result = return_types.make("linalg_svd", "U S Vh")

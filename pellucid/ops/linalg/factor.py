@@ -59,6 +59,7 @@ defop(
     aval=lambda x, upper: [x, (x[0][:-2], _INFO)],
     grad_name="LinalgCholeskyEx",
     batch="leading",
+    autocast="float32",
 )
 _cholesky_ex = return_types.make("linalg_cholesky_ex", "L info")
 
@@ -156,6 +157,7 @@ defop(
     vjp={"input": _qr_grad},
     grad_name="LinalgQr",
     batch="leading",
+    autocast="float32",
     samples=cases(*(((shape,), {"mode": "reduced"}) for shape in ((3, 3), (2, 4, 3), (2, 4)))),
 )
 _qr_result = return_types.make("linalg_qr", "Q R")

@@ -167,6 +167,7 @@ defop(
         "other": lambda F, g, input: F.solve(mH(F, input), g),
     },
     grad_name="LinalgSolveEx",
+    autocast="float32",
     samples=cases((((2, 3, 3), (2, 3, 2)), {}), complex=True, make=dominant),
 )
 
@@ -276,6 +277,7 @@ defop(
     vjp={"input": lambda F, g, out: -F.matmul(mH(F, out), F.matmul(g, mH(F, out)))},
     grad_name="LinalgInvEx",
     batch="leading",
+    autocast="float32",
     samples=cases((((2, 3, 3),), {}), complex=True, make=dominant),
 )
 
@@ -363,6 +365,7 @@ def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
 defop(
     "det", "input", host=True, forward=_det, aval=lambda x: (x[0][:-2], x[1]), vjp={"input": _det_grad}, grad_name="LinalgDet",
     batch="leading",
+    autocast="float32",
     onnx="Det",
     samples=lambda rng: (
         *cases((((2, 3, 3),), {}), complex=True)(rng),

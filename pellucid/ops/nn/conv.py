@@ -74,6 +74,7 @@ conv_op = defop(
     },
     grad_name="Convolution",
     batch=_batch_conv,
+    title="convolution",
     onnx=_onnx_conv,
     autocast="lower",
 )

@@ -39,6 +39,7 @@ dropout_op = defop(
     aval=lambda x, keep, scale: x,
     jvp="linear",
     grad_name="Mul",
+    traits="masks passes diagonal",
 )
 
 

@@ -252,6 +252,7 @@ cross_entropy_op = defop(
     grad_name="NllLoss",
     variant=lambda _, shape: f"{_nll_title(shape)}Backward0",
     autocast="float32",
+    traits="saturates",
 )
 
 
@@ -366,6 +367,8 @@ clamp_min_number = defop(
     formula=Formula(lambda m, x, *, low: m.maximum(x, low), "fhib"),
     vjp={"input": lambda g, input, low: g * (input >= low)},
     elementwise=True,
+    traits="saturates",
+    title="clamp",
     onnx=lambda c: c.emit("Max", c[0], c.number(c.p["low"])),
 )
 
@@ -461,6 +464,7 @@ bce_logits_op = defop(
     vjp={"input": lambda F, g, input, target: g * (F.sigmoid(input) - target), "target": lambda g, input: -g * input},
     elementwise=True,
     autocast="float32",
+    traits="saturates",
     onnx=lambda c: c.emit("Sub", c.emit("Softplus", c[0]), c.emit("Mul", c[0], c[1])),
 )
 

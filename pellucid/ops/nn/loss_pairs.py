@@ -42,6 +42,7 @@ mse_op = defop(
     elementwise=True,
     grad_name="MseLoss",
     autocast="float32",
+    title="squared error",
     onnx=_onnx_squared_difference,
 )
 
@@ -80,6 +81,7 @@ huber_op = defop(
     elementwise=True,
     grad_name="SmoothL1Loss",
     autocast="float32",
+    title="huber_loss",
     onnx=_onnx_huber,
     samples=lambda rng: [
         Sample((rng.standard_normal((3, 4)) * 3, rng.standard_normal(shape)), {"delta": delta, "scale": scale})

@@ -135,6 +135,7 @@ layer_norm_op = defop(
     vjp=_layer_norm_vjp,
     grad_name="NativeLayerNorm",
     batch=lambda b: b.call(*b.values) if b.first_only else None,
+    traits="recentres",
     onnx=_onnx_layer_norm,
 )
 
@@ -271,6 +272,7 @@ batch_norm_op = defop(
     aval=lambda x, w, b, **_: x,
     vjp=_batch_norm_vjp,
     grad_name="NativeBatchNorm",
+    traits="recentres",
     onnx=_onnx_batch_norm,
 )
 

@@ -67,6 +67,7 @@ max_pool_op = defop(
     jvp=lambda F, tangents, aux: F.pool_gather(tangents[0], index=aux),
     grad_name="MaxPool2DWithIndices",
     batch=_batch_images,
+    traits="passes",
     onnx=_onnx_max_pool,
 )
 
@@ -157,6 +158,7 @@ adaptive_max_op = defop(
     jvp=lambda F, tangents, aux: F.pool_gather(tangents[0], index=aux),
     grad_name="AdaptiveMaxPool2D",
     batch=_batch_images,
+    traits="passes",
     onnx=lambda c: _onnx_adaptive(c, "Max"),
 )
 
@@ -194,6 +196,7 @@ avg_pool_op = defop(
     jvp="linear",
     grad_name="AvgPool2D",
     batch=_batch_images,
+    traits="passes",
     onnx=_onnx_avg_pool,
 )
 
@@ -221,6 +224,7 @@ adaptive_avg_op = defop(
     jvp="linear",
     grad_name="AdaptiveAvgPool2D",
     batch=_batch_images,
+    traits="passes",
     onnx=lambda c: _onnx_adaptive(c, "Average"),
 )
 

@@ -140,6 +140,7 @@ def _rule(mode: str, packed: bool) -> Any:
     return other_packed if packed else other
 
 
+_TITLES = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
 # By mode: the operator, the order of its gates, and how it is told to compute what PyTorch does.
 _ONNX_LAYERS: dict[str, tuple[str, list[int], dict[str, Any]]] = {
     "lstm": ("LSTM", [0, 3, 1, 2], {}),
@@ -184,6 +185,8 @@ def _layer(mode: str, packed: bool) -> Any:
         outputs=3 if lstm else 2,
         aval=(lambda x, h, c, *rest, **params: [*_avals(x, h), c]) if lstm else _avals,
         vjp=_rule(mode, packed),
+        title=_TITLES[mode],
+        traits="" if mode == "rnn_relu" else "saturates",
         onnx=None if packed else lambda c: _onnx_layer(c, *_ONNX_LAYERS[mode]),
     )
 
@@ -213,6 +216,8 @@ def _step(mode: str) -> Any:
         outputs=2 if lstm else 1,
         aval=(lambda x, h, c, *rest: [h, c]) if lstm else (lambda x, h, *rest: h),
         vjp=lstm_vjp if lstm else other_vjp,
+        title=_TITLES[mode],
+        traits="" if mode == "rnn_relu" else "saturates",
     )
 
 

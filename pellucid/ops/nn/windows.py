@@ -107,6 +107,8 @@ unfold_op = defop(
     },
     jvp="linear",
     grad_name="Im2Col",
+    traits="passes",
+    title="unfold",
     onnx=_onnx_im2col,
     samples=cases(*((((2, 3, 5, 4),), options) for options in _OPTIONS)),
 )
@@ -131,6 +133,7 @@ fold_op = defop(
     },
     jvp="linear",
     grad_name="Col2Im",
+    title="fold",
     onnx=_onnx_col2im,
     samples=cases((((2, 12, 12),), {"size": (5, 4), **_OPTIONS[0]}), (((2, 18, 6),), {"size": (5, 4), **_OPTIONS[1]})),
 )

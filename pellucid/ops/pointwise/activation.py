@@ -34,16 +34,14 @@ def activation(
     *,
     kinds: str = "fh",
     saves: str = "input",
-    grad_name: str | None = None,
-    onnx: Any = None,
-    check: Callable[..., None] | None = None,
+    **fields: Any,
 ) -> Primitive:
     """Record `name` from its formula and `slope(F, g, input or out, **numbers)`, the gradient in operations; each is one kernel, too."""
     written = Formula(formula, kinds)
     return defop(
         name, "input", forward=forward_of(name, written, kernel=True), formula=written,
         vjp={"input": fused_gradient(name, slope, saves, written.numbers)}, jvp="elementwise", aval=lambda x, **_: x, elementwise=True,
-        grad_name=grad_name, onnx=onnx, check=check,
+        **fields,
     )  # fmt: skip
 
 
@@ -115,6 +113,7 @@ hardtanh_op = activation(
     "hardtanh",
     lambda m, x, *, low, high: m.minimum(m.maximum(x, low), high),
     lambda F, g, x, low, high: F.where((x <= low) | (x >= high), 0.0, g),
+    traits="saturates",
     onnx=lambda c: c.clipped(c.p["low"], c.p["high"]),
 )
 
@@ -198,6 +197,7 @@ elu_op = activation(
     lambda F, g, x, alpha, scale, input_scale: (
         g * F.where(x <= 0, (alpha * scale * input_scale) * F.exp(F.minimum_number(x, high=0.0) * input_scale), scale)
     ),
+    traits="saturates",
     onnx=_onnx_elu,
 )
 
@@ -208,6 +208,7 @@ defop(
     vjp={"input": lambda g, input, high: g * (input < high)},
     elementwise=True,
     aval=lambda x, high: x,
+    title="minimum",
     onnx=lambda c: c.emit("Min", c[0], c.number(c.p["high"])),
 )
 
@@ -302,7 +303,7 @@ def _onnx_gelu(c: Any) -> Any:
 
 
 gelu_op = activation(
-    "gelu", lambda m, x: x * (0.5 * (1 + m.erf(x * _SQRT_HALF))), lambda F, g, x: g * F.gelu_slope(x), onnx=_onnx_gelu
+    "gelu", lambda m, x: x * (0.5 * (1 + m.erf(x * _SQRT_HALF))), lambda F, g, x: g * F.gelu_slope(x), traits="saturates", onnx=_onnx_gelu
 )  # fmt: skip
 
 
@@ -323,7 +324,13 @@ def _onnx_gelu_tanh(c: Any) -> Any:
 
 
 gelu_tanh_op = activation(
-    "gelu_tanh", lambda m, x: 0.5 * x * (1 + _tanh_inner(m, x)), _gelu_tanh_slope, grad_name="Gelu", onnx=_onnx_gelu_tanh
+    "gelu_tanh",
+    lambda m, x: 0.5 * x * (1 + _tanh_inner(m, x)),
+    _gelu_tanh_slope,
+    grad_name="Gelu",
+    traits="saturates",
+    title="gelu",
+    onnx=_onnx_gelu_tanh,
 )
 
 
@@ -352,6 +359,7 @@ silu_op = activation(
     "silu",
     lambda m, x: x * m.sigmoid(x),
     lambda F, g, x: g * (F.sigmoid(x) * (1 + x * (1 - F.sigmoid(x)))),
+    traits="saturates",
     onnx=lambda c: c.emit("Mul", c[0], c.emit("Sigmoid", c[0])),
 )
 
@@ -379,6 +387,7 @@ softplus_of = defop(
     formula=Formula(_softplus),
     vjp={"input": lambda F, g, input: g * F.sigmoid(input)},
     elementwise=True,
+    title="softplus",
     onnx="Softplus",
 )
 
@@ -392,6 +401,7 @@ mish_op = activation(
     "mish",
     lambda m, x: x * m.tanh(_softplus(m, x)),
     _mish_slope,
+    traits="saturates",
     onnx=lambda c: c.emit("Mul", c[0], c.emit("Tanh", c.emit("Softplus", c[0]))),
 )
 
@@ -415,6 +425,7 @@ softplus_op = activation(
     "softplus",
     lambda m, x, *, beta, threshold: m.where(x * beta > threshold, x, _softplus(m, x * beta) / beta),
     lambda F, g, x, beta, threshold: g * F.where(x * beta > threshold, 1.0, F.sigmoid(F.minimum_number(x * beta, high=threshold))),
+    traits="saturates",
     onnx=_onnx_softplus,
 )
 
@@ -434,6 +445,8 @@ logsigmoid_op = activation(
     "log_sigmoid",
     lambda m, x: m.minimum(x, 0) - m.log1p(m.exp(-m.abs(x))),
     lambda F, g, x: g * F.sigmoid(-x),
+    traits="saturates",
+    title="logsigmoid",
     onnx=lambda c: c.emit("Neg", c.emit("Softplus", c.emit("Neg", c[0]))),
 )
 
@@ -448,6 +461,7 @@ hardsigmoid_op = activation(
     "hardsigmoid",
     lambda m, x: m.minimum(m.maximum(x + 3, 0), 6) / 6,
     lambda F, g, x: g * ((x > -3) & (x < 3)) / 6.0,
+    traits="saturates",
     onnx=lambda c: c.emit("HardSigmoid", c[0], alpha=1 / 6, beta=0.5),
 )
 
@@ -469,6 +483,7 @@ hardswish_op = activation(
     "hardswish",
     lambda m, x: x * m.minimum(m.maximum(x + 3, 0), 6) / 6,
     lambda F, g, x: F.where(x <= -3, 0.0, F.where(x < 3, g * (x / 3.0 + 0.5), g)),
+    traits="saturates",
     onnx=_onnx_hardswish,
 )
 

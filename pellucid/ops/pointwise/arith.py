@@ -242,6 +242,7 @@ floor_divide_op = defop(
     promote="common",
     elementwise=True,
     check=_check_whole,
+    traits="steps",
     onnx=_onnx_floor_divide,
     samples=elementwise(REAL, POSITIVE),
 )
@@ -261,6 +262,8 @@ trunc_divide_op = defop(
     elementwise=True,
     grad_name="Div",
     check=_check_whole,
+    traits="steps",
+    title="div",
     onnx=_onnx_trunc_divide,
     samples=elementwise(REAL, POSITIVE),
 )
@@ -422,6 +425,7 @@ sign = unary(
     "real_sign",
     zero_gradient,
     promote=None,
+    traits="steps",
     onnx="Sign",
     doc="-1, 0 or 1 for negative, zero and positive elements.",
     example="torch.sign(torch.tensor([-1.5, 0.0, 2.0]))",
@@ -449,6 +453,7 @@ sgn = unary(
     promote=None,
     jvp=None,
     complex=True,
+    traits="steps",
     onnx=_onnx_sgn,
     doc="As `sign`; for complex numbers the number divided by its absolute value, 0 for 0.",
     example="torch.sgn(torch.tensor([3 + 4j]))",
@@ -626,6 +631,7 @@ lerp_number_op = defop(
     },
     elementwise=True,
     grad_name="Lerp",
+    title="lerp",
     onnx=lambda c: _onnx_lerp(c, c.number(c.p["weight"])),
     samples=elementwise(REAL, REAL, params=({"weight": 0.3}, {"weight": 0.7}), complex=True),
 )

@@ -30,6 +30,8 @@ cast = defop(
     jvp="linear",
     batch="elementwise",
     grad_name="ToCopy",
+    traits="passes",
+    title="to",
     onnx=lambda c: c.cast(c[0], c.p["dtype"]),
     samples=elementwise(REAL, params=({"dtype": np.dtype(np.float64)}, {"dtype": np.dtype(np.float32)})),
 )
@@ -93,6 +95,7 @@ sum_to = defop(
     jvp="linear",
     grad_name="Sum",
     batch=_batch_sum_to,
+    title="sum",
     samples=_shaped({(3, 4): (1, 4), (2, 3, 4): (3, 1), (): (), (0, 2): (1,)}),
 )
 
@@ -123,6 +126,7 @@ expand = defop(
     vjp={"input": lambda F, g, input_shape: F.sum_to(g, shape=input_shape)},
     jvp="linear",
     batch=_batch_expand,
+    traits="passes",
     onnx=_onnx_expand,
     samples=_shaped({(1, 4): (3, 4), (3, 1): (2, 3, 4), (): (2,), (1, 2): (0, 2)}),
 )

@@ -352,6 +352,7 @@ where_op = defop(
         "other": lambda F, g, condition: F.where(condition, 0, g),
     },
     elementwise=True,
+    traits="masks",
     onnx="Where",
     samples=_where_samples,
     call=_where_call,

@@ -135,6 +135,7 @@ sigmoid = unary(
     fused_gradient("sigmoid", lambda F, g, out: g * F.conj((1 - out) * out), "out"),
     formula=Formula(lambda m, x: 1 / (m.exp(-x) + 1)),
     complex=True,
+    traits="saturates",
     doc="The logistic function `1 / (1 + exp(-input))` of each element.",
     example="torch.sigmoid(torch.tensor([-1.0, 0.0, 1.0]))",
     shows="tensor([0.2689, 0.5000, 0.7311])",

@@ -119,6 +119,7 @@ clamp_op = defop(
     vjp={"input": lambda F, g, input, min, max: F.where(_inside(input, min, max), g, 0)},
     jvp="elementwise",
     elementwise=True,
+    traits="saturates",
     onnx=lambda c: c.clipped(c.p["min"], c.p["max"]),
     samples=elementwise(REAL, params=({"min": -0.5, "max": 0.7}, {"min": None, "max": 0.5}, {"min": 0.0, "max": None})),
 )
@@ -164,6 +165,8 @@ clamp_tensor_op = defop(
     elementwise=True,
     grad_name="Clamp",
     check=_refuse_complex("clamp"),
+    traits="saturates",
+    title="clamp",
     onnx=_onnx_clamp_tensor,
     samples=_clamp_samples,
 )
@@ -235,6 +238,7 @@ heaviside_op = defop(
     forward="heaviside",
     vjp=dict.fromkeys(("input", "values"), lambda F: refused_derivative("aten::heaviside")),
     elementwise=True,
+    traits="steps",
     samples=elementwise(REAL, REAL, constant=(0, 1)),
 )
 

@@ -24,6 +24,7 @@ floor = unary(
     "floor",
     zero_gradient,
     promote=None,
+    traits="steps",
     onnx="Floor",
     doc="The largest whole number that is not above each element.",
     example="torch.floor(torch.tensor([-1.5, 1.5]))",
@@ -35,6 +36,7 @@ ceil = unary(
     "ceil",
     zero_gradient,
     promote=None,
+    traits="steps",
     onnx="Ceil",
     doc="The smallest whole number that is not below each element.",
     example="torch.ceil(torch.tensor([-1.5, 1.5]))",
@@ -46,6 +48,7 @@ trunc = unary(
     "trunc",
     zero_gradient,
     promote=None,
+    traits="steps",
     onnx=lambda c: c.truncated(c[0]),
     doc="Each element without its digits after the point.",
     example="torch.trunc(torch.tensor([-1.5, 1.5]))",
@@ -70,6 +73,7 @@ round_op = defop(
     vjp={"input": zero_gradient},
     jvp="elementwise",
     elementwise=True,
+    traits="steps",
     onnx="Round",
     samples=elementwise(REAL),
 )
@@ -98,6 +102,8 @@ round_decimals_op = defop(
     jvp="elementwise",
     elementwise=True,
     grad_name="Round",
+    traits="steps",
+    title="round",
     samples=elementwise(REAL, params=({"decimals": 1}, {"decimals": -1})),
 )
 

@@ -52,6 +52,7 @@ sum_op = defop(
     jvp="linear",
     grad_name="SumBackward1",
     batch=_batch_sums,
+    traits="passes",
     onnx=lambda c: c.reduction("ReduceSum"),
     samples=cases(*OVER_DIMS, complex=True),
 )
@@ -65,6 +66,8 @@ sum_all_op = defop(
     jvp="linear",
     grad_name="Sum",
     batch=_batch_whole_sum,
+    traits="passes",
+    title="sum",
     onnx=lambda c: c.reduction("ReduceSum"),
     samples=cases(*_OVER_ALL, complex=True),
 )
@@ -115,6 +118,7 @@ mean_op = defop(
     jvp="linear",
     grad_name="MeanBackward1",
     batch=_batch_sums,
+    traits="passes",
     onnx=lambda c: c.reduction("ReduceMean"),
     samples=cases(*OVER_DIMS, complex=True),
 )
@@ -128,6 +132,8 @@ mean_all_op = defop(
     vjp={"input": lambda F, g, input_shape: F.expand(g / float(count(input_shape, None)), shape=input_shape)},
     jvp="linear",
     grad_name="Mean",
+    traits="passes",
+    title="mean",
     onnx=lambda c: c.reduction("ReduceMean"),
     samples=cases(*_OVER_ALL, complex=True),
 )
@@ -278,6 +284,7 @@ prod_op = defop(
     aval=_sum_aval,
     vjp={"input": _prod_grad},
     batch=_batch_sums,
+    autocast="float32",
     onnx=lambda c: c.reduction("ReduceProd"),
     samples=lambda rng: (
         *cases(*_LINES, complex=True)(rng),
@@ -375,6 +382,7 @@ def whole(name: str, onnx: Any = None, forward: Any = None, host: bool = False) 
         vjp={"input": _shared_grad},
         grad_name=name.capitalize() if forward else f"{name.capitalize()}Backward1",
         onnx=onnx,
+        title=name,
         samples=cases(*_OVER_ALL),
     )
 

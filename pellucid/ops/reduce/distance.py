@@ -128,6 +128,7 @@ defop(
     forward=_cdist,
     aval=lambda x, y, p, by_products: ((*x[0][:-1], y[0][-2]), x[1]),
     vjp={"input": _cdist_left, "other": _cdist_right},
+    autocast="float32",
     onnx=_onnx_cdist,
     samples=cases(*((((2, 3, 4), (2, 5, 4)), {"p": p, "by_products": p == 2}) for p in (1.0, 1.5, 2.0, 3.0, math.inf))),
 )

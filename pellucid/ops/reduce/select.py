@@ -53,6 +53,7 @@ take_along_op = defop(
     aval=lambda x, index, dim, unique: (index[0], x[1]),
     vjp={"input": lambda F, g, index, input_shape, dim, unique: F.put_along(g, index, shape=input_shape, dim=dim, unique=unique)},
     batch="dims",
+    title="gather",
     onnx=lambda c: c.emit("GatherElements", c[0], c[1], axis=int(c.p["dim"])),
     samples=lambda rng: [
         Sample((draw(rng, (3, 4), REAL), rng.integers(0, 4, (3, 6))), {"dim": 1, "unique": False}),
@@ -66,6 +67,7 @@ defop(
     forward=lambda xp, src, index, *, shape, dim, unique: put_along_array(xp, src, index, shape, dim, unique),
     aval=lambda src, index, shape, dim, unique: (shape, src[1]),
     vjp={"src": lambda F, g, index, dim, unique: F.take_along(g, index, dim=dim, unique=unique)},
+    title="scatter",
     samples=lambda rng: [
         Sample((draw(rng, (3, 6), REAL), rng.integers(0, 4, (3, 6))), {"shape": (3, 4), "dim": 1, "unique": False})
     ],
@@ -109,7 +111,8 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
 
     samples = cases(*((shapes, {**params, **given}) for shapes, params in _ALONG))
     return defop(
-        name, "input", host=True, forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2, batch="dims", samples=samples
+        name, "input", host=True, forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2, batch="dims", samples=samples,
+        autocast="float32" if name == "kthvalue" else None,
     )  # fmt: skip
 
 
@@ -135,7 +138,7 @@ def _extreme_op(which: str) -> Any:
 
     return defop(
         which + "_dim", "input", forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2,
-        grad_name=which.capitalize(), batch="dims", onnx=lambda c: _onnx_extreme(c, which.capitalize()), samples=cases(*_ALONG),
+        grad_name=which.capitalize(), batch="dims", onnx=lambda c: _onnx_extreme(c, which.capitalize()), title=which, samples=cases(*_ALONG),
     )  # fmt: skip
 
 

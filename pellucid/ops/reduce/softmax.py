@@ -42,6 +42,7 @@ softmax_op = defop(
     "softmax", "input", forward=lambda xp, x, *, dim: xp.softmax(x, dim) if x.ndim else xp.exp(x - x), aval=lambda x, dim: x,
     vjp={"input": _softmax_grad},
     batch="dims",
+    traits="saturates recentres",
     onnx=lambda c: c.emit("Softmax", c[0], axis=int(c.p["dim"])), samples=cases(*_ALONG),
 )  # fmt: skip
 
@@ -49,6 +50,7 @@ log_softmax_op = defop(
     "log_softmax", "input", forward=lambda xp, x, *, dim: xp.log_softmax(x, dim) if x.ndim else x - x, aval=lambda x, dim: x,
     vjp={"input": _log_softmax_grad},
     batch="dims",
+    traits="saturates",
     onnx=lambda c: c.emit("LogSoftmax", c[0], axis=int(c.p["dim"])), samples=cases(*_ALONG),
 )  # fmt: skip
 

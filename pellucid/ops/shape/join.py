@@ -59,6 +59,7 @@ cat_op = defop(
     jvp="linear",
     promote="common",
     batch="dims",
+    traits="passes",
     onnx=lambda c: c.emit("Concat", *c.names, axis=int(c.p["dim"])),
     autocast="promote",
 )
@@ -88,6 +89,7 @@ stack_op = defop(
     promote="common",
     autocast="promote",
     batch=lambda b: b.call(*b.whole(), dim=b.shifted(b.p["dim"])),
+    traits="passes",
     onnx=_onnx_stack,
 )
 
@@ -258,6 +260,7 @@ repeat_op = defop(
     ),
     vjp={"input": _repeat_grad},
     jvp="linear",
+    traits="passes",
     onnx=_onnx_repeat,
 )
 
@@ -325,6 +328,7 @@ repeat_each_op = defop(
     vjp={"input": _repeat_each_grad},
     jvp="linear",
     grad_name="RepeatInterleave",
+    title="repeat_interleave",
     onnx=_onnx_repeat_each,
 )
 
@@ -428,6 +432,7 @@ roll_op = defop(
     aval=lambda x, shifts, dims: x,
     vjp={"input": lambda F, g, shifts, dims: F.roll(g, shifts=tuple(-s for s in shifts), dims=dims)},
     jvp="linear",
+    traits="passes",
     onnx=_onnx_roll,
 )
 
@@ -474,6 +479,7 @@ flip_op = defop(
     vjp={"input": lambda F, g, dims: F.flip(g, dims=dims)},
     jvp="linear",
     batch="dims",
+    traits="passes",
     onnx=_onnx_flip,
 )
 
@@ -571,6 +577,7 @@ def _triangle(name: str, which: str) -> None:
         jvp="linear",
         batch="leading",
         onnx=lambda c: _onnx_triangle(c, name == "triu"),
+        traits="masks",
     )
 
     def function(input: Tensor, diagonal: int = 0) -> Tensor:

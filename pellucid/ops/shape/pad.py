@@ -55,6 +55,7 @@ constant_pad_op = defop(
     forward=_pad,
     aval=lambda x, pad, value: (tuple(n + a + b for n, (a, b) in zip(x[0], _sides(pad, len(x[0])), strict=True)), x[1]),
     vjp={"input": lambda F, g, pad: F.constant_pad_nd(g, pad=tuple(-n for n in pad), value=0)},
+    traits="passes",
     onnx=_onnx_pad,
 )
 

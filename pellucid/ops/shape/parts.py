@@ -35,6 +35,7 @@ embed_op = defop(
     aval=lambda g, shape, op, how: (shape, g[1]),
     vjp={"input": lambda F, g, op, how: getattr(F, op)(g, **how)},
     jvp="linear",
+    title="embedding",
 )
 
 
@@ -53,6 +54,7 @@ select_op = part_op(
     lambda xp, x, *, dim, index: x[(slice(None),) * dim + (index, ...)],
     lambda F, g, dim, index, input_shape: F.embed(g, shape=input_shape, op="select", how={"dim": dim, "index": index}),
     batch="dims",
+    traits="passes",
     onnx=_onnx_select,
 )
 
@@ -70,6 +72,7 @@ slice_op = part_op(
         g, shape=input_shape, op="slice", how={"dim": dim, "start": start, "end": end, "step": step}
     ),
     batch="dims",
+    traits="passes",
     onnx=_onnx_slice,
 )
 
@@ -202,6 +205,7 @@ unfold_op = part_op(
     _unfold,
     lambda F, g, dim, size, step, input_shape: F.unfold_grad(g, shape=input_shape, dim=dim, size=size, step=step),
     batch="dims",
+    traits="passes",
     onnx=_onnx_unfold,
 )
 unfold_grad_op = defop(
@@ -252,6 +256,7 @@ split_op = defop(
     vjp={"input": lambda F, g, dim: F.cat(*g, dim=dim)},
     jvp="linear",
     batch="dims",
+    traits="passes",
     onnx=_onnx_split,
 )
 
@@ -270,6 +275,7 @@ unbind_op = defop(
     vjp={"input": lambda F, g, dim: F.stack(*g, dim=dim)},
     jvp="linear",
     batch="dims",
+    traits="passes",
     onnx=_onnx_unbind,
 )
 

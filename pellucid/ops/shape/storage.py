@@ -160,6 +160,7 @@ contiguous_op = defop(
     jvp="linear",
     grad_name="Clone",
     batch=lambda b: b.F.clone(b[0]),
+    traits="passes",
     onnx="Identity",
 )
 
@@ -220,7 +221,7 @@ def _as_strided_regrad(F: Any, g: Any, input_shape: Any, size: Any, stride: Any,
     return F.as_strided_grad(g, shape=input_shape, size=size, stride=stride, shift=shift, geometry=geometry)
 
 
-as_strided_op = part_op("as_strided", _as_strided, _as_strided_regrad)
+as_strided_op = part_op("as_strided", _as_strided, _as_strided_regrad, traits="passes")
 as_strided_grad_op = defop(
     "as_strided_grad",
     "input",

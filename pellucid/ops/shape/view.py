@@ -89,6 +89,7 @@ view_op = defop(
     vjp={"input": lambda F, g, input_shape: F.reshape(g, shape=input_shape)},
     jvp="linear",
     batch=_batch_shape,
+    traits="passes",
     onnx=lambda c: c.reshape(c[0], c.p["shape"], c.shape()),
 )
 
@@ -100,6 +101,8 @@ alias_op = defop(
     vjp={"input": lambda g: g},
     jvp="linear",
     batch="leading",
+    traits="passes diagonal",
+    title="view",
     onnx="Identity",
 )
 
@@ -112,6 +115,8 @@ unsafe_view_op = defop(
     vjp={"input": lambda F, g, input_shape: F.reshape(g, shape=input_shape)},
     jvp="linear",
     batch=_batch_shape,
+    traits="passes",
+    title="view",
     onnx=lambda c: c.reshape(c[0], c.p["shape"], c.shape()),
 )
 
@@ -141,6 +146,7 @@ reshape_op = defop(
     vjp={"input": lambda F, g, input_shape: F.reshape(g, shape=input_shape)},
     jvp="linear",
     batch=_batch_shape,
+    traits="passes",
     onnx=lambda c: c.reshape(c[0], c.p["shape"], c.shape()),
     call=lambda _: lambda x, *, shape: _reshape_to(x, shape),
 )
@@ -324,6 +330,7 @@ permute_op = defop(
     vjp={"input": lambda F, g, dims: F.permute(g, dims=_inverse(dims))},
     jvp="linear",
     batch=lambda b: b.call(b[0], dims=(0, *[d % b.ndim + 1 for d in b.p["dims"]])),
+    traits="passes",
     onnx=_onnx_permute,
 )
 
@@ -347,6 +354,7 @@ transpose_op, t_op = (
         jvp="linear",
         batch="dims",
         onnx=_onnx_transpose,
+        traits="passes",
     )
     for name in ("transpose", "t")
 )
@@ -560,6 +568,7 @@ squeeze_op = defop(
     vjp={"input": lambda F, g, input_shape: F.reshape(g, shape=input_shape)},
     jvp="linear",
     batch="dims",
+    traits="passes",
     onnx=_onnx_squeeze,
 )
 
@@ -582,6 +591,7 @@ unsqueeze_op = defop(
     vjp={"input": lambda F, g, input_shape: F.reshape(g, shape=input_shape)},
     jvp="linear",
     batch=lambda b: b.along_dims(),
+    traits="passes",
     onnx=lambda c: c.emit("Unsqueeze", c[0], c.ints([c.p["dim"]])),
 )
 

@@ -88,6 +88,7 @@ defop(
     vjp={"input": lambda F, g, dim, forward, scale: F.fft_c2c(g, dim=dim, forward=not forward, scale=scale)},
     grad_name="FftC2C",
     batch="dims",
+    autocast="float32",
     samples=lambda rng: [
         Sample((draw(rng, (3, 4), REAL, "complex"),), {"dim": dim, "forward": way, "scale": 0.5}) for dim in ((1,), (0, 1)) for way in (True, False)
     ],
@@ -95,6 +96,7 @@ defop(
 defop(
     "fft_r2c", "input", forward=_r2c, jvp="linear", vjp={"input": _r2c_grad}, grad_name="FftR2C",
     batch="dims",
+    autocast="float32",
     samples=cases(
         *((((3, n),), {"dim": dim, "forward": way, "scale": 2.0, "onesided": half})
           for n in (4, 5) for dim in ((1,), (0, 1)) for way in (True, False) for half in (True, False)),
@@ -103,6 +105,7 @@ defop(
 defop(
     "fft_c2r", "input", forward=_c2r, jvp="linear", vjp={"input": _c2r_grad}, grad_name="FftC2R",
     batch="dims",
+    autocast="float32",
     samples=lambda rng: [
         Sample((draw(rng, (3, 3), REAL, "complex"),), {"dim": dim, "forward": way, "scale": 0.5, "n": n})
         for n in (4, 5) for dim in ((1,), (0, 1)) for way in (True, False)
