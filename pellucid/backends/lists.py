@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from ..ir.formula import nearer
 from .native import enabled, kernels
 
 
@@ -18,12 +19,12 @@ def scaled(m: Any, n: Any, param: Any, grad: Any) -> dict[str, Any]:
 
 def limited(m: Any, n: Any, param: Any, grad: Any) -> dict[str, Any]:
     """Between two numbers; NaN stays."""
-    return {"param": m.clamp(param, n.low, n.high)}
+    return {"param": m.clamp(param, min=n.low, max=n.high)}
 
 
 def moved(m: Any, n: Any, param: Any, grad: Any) -> dict[str, Any]:
     """A part of the way to another array."""
-    return {"param": m.lerp(param, grad, n.weight)}
+    return {"param": nearer(m, param, grad, n.weight)}
 
 
 @functools.cache

@@ -22,7 +22,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["FORMULAS", "Formula", "Symbol", "Symbols", "word"]
+import numpy as np
+
+__all__ = ["FORMULAS", "Formula", "Symbol", "Symbols", "chosen", "decayed", "nearer", "word"]
 
 
 class Formula(NamedTuple):
@@ -192,3 +194,29 @@ for _dunder, _name in (
     ("ge", "greater_equal"),
 ):  # fmt: skip
     setattr(Symbol, f"__{_dunder}__", _operator(_name)[0])
+
+
+# ---- what updates of parameters have in common ----------------------------------------------------------------
+# Their `m` has three words more: `fma`, `differs` (of numbers, which are known to NumPy and not to code) and `constant` (the same
+# in memory of its own and without a derivative). The fused multiply-adds are where PyTorch's implementation for one tensor on a CPU has
+# them, so results agree to the last bit but for its square root (which is not always correctly rounded).
+def chosen(m: Any, condition: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+    """One of the two; where the condition is known, the other one is not computed.
+
+    >>> chosen(None, 1 < 2, lambda: "yes", lambda: 1 / 0)
+    'yes'
+    """
+    if isinstance(condition, (bool, np.bool_)):
+        return yes() if condition else no()
+    return m.where(condition, yes(), no())
+
+
+def decayed(m: Any, param: Any, grad: Any, decay: Any) -> Any:
+    """grad + decay * param; an infinite parameter without decay leaves the gradient alone."""
+    return chosen(m, m.differs(decay, 0.0), lambda: m.fma(param, decay, grad), lambda: grad)
+
+
+def nearer(m: Any, start: Any, end: Any, weight: Any) -> Any:
+    """The way from start to end, from the end that is nearer, so that the weight 1 gives `end`."""
+    way = end - start
+    return chosen(m, weight < 0.5, lambda: m.fma(way, weight, start), lambda: m.fma(-way, 1.0 - weight, end))

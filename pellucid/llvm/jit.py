@@ -65,7 +65,7 @@ def compile_ir(ir_text: str, exports: Mapping[str, str | None], name: str = "") 
 def compile_source(build: Callable[[], str], exports: Mapping[str, str | None], name: str, *files: str) -> dict[str, Any] | None:
     """`compile_ir` of the text that `build` gives, which is asked only where the disk has no code for it yet.
 
-    The text must follow from the files of `llvm` and `kernels`, the processor, `name` and further `files` alone.
+    The text must follow from `ir.formula`, the files of `llvm` and `kernels`, the processor, `name` and further `files` alone.
     """
     if not target.available():
         return None
@@ -88,7 +88,9 @@ def _sources(*more: str) -> str | None:
     """A digest of the files that code is written by, or of that and of more files; None where they cannot be read."""
     own = _sources() if more else sys.version
     package = Path(__file__).parents[1]
-    files = [Path(file) for file in more] or sorted([*package.glob("llvm/*.py"), *package.glob("kernels/**/*.py")])
+    files = [Path(file) for file in more] or sorted(
+        [*package.glob("llvm/*.py"), *package.glob("kernels/**/*.py"), package / "ir" / "formula.py"]
+    )
     if own is None or not files:
         return None
     digest = hashlib.sha256(own.encode())

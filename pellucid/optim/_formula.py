@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..backends.native import enabled, kernels, spared
+from ..core.primitive import RAW, TENSORS
 from ..core.tensor import Tensor, make_tensor
-from ..ops.pointwise.compare import where
 from .optimizer import ArrayOptimizer, Changes, full, step_counter, to_number
 
 _fill = np.ndarray.fill
@@ -23,9 +23,8 @@ _PASSES = 4  # what an update costs NumPy, beside an element-wise function; and 
 class FormulaOptimizer(ArrayOptimizer):
     """An optimizer whose update is the same formula for each element.
 
-    A subclass has the formula, `formula(m, n, param, grad, ...)`, a pure function that returns new values by name. `m` has what it may
-    compute besides the four operators: `fma(a, b, c)`, `sqrt`, `abs`, `sign`, `larger`, `clamp`, `where`, `lerp`, `decayed`, `constant`, and the
-    conditions `differs`, `positive` and `negative`; `kernels.updates.optim.NativeMath` says what they mean. `n` has numbers, by the names in
+    A subclass has the formula, `formula(m, n, param, grad, ...)`, a pure function that returns new values by name, in the language of
+    `ir.formula`: `m` has the operations by their names, and `fma`, `differs` and `constant`. `n` has numbers, by the names in
     `numbers`, which `_numbers` makes anew for each step. The other arguments are arrays of the state (`_arrays` says which ones this
     group uses). `scalars` are the state's counters.
 
@@ -116,7 +115,7 @@ class FormulaOptimizer(ArrayOptimizer):
     def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
         group = plain(group)
         numbers, after = self._numbers(group, *[state[name][()] for name in self.scalars])
-        for name, value in self._computed(_ArrayMath(), group, numbers, p, g, state).items():
+        for name, value in self._computed(_ARRAYS, group, numbers, p, g, state).items():
             if name == "param":
                 p[...] = value
             elif name in state:
@@ -129,7 +128,7 @@ class FormulaOptimizer(ArrayOptimizer):
     def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
         held = [state[name] for name in self.scalars]
         numbers, after = self._numbers(group, *[t if t.requires_grad else t.item() for t in held])
-        made = self._computed(_TensorMath(), group, numbers, p, g, state)
+        made = self._computed(_TENSORS, group, numbers, p, g, state)
         param = made.pop("param")
         state.update(made)
         for name, t, value in zip(self.scalars, held, after):
@@ -160,10 +159,14 @@ def plain(group: dict[str, Any]) -> dict[str, Any]:
     return {key: to_number(value) for key, value in group.items()}
 
 
-class _ArrayMath:
-    """What formulas may compute, with NumPy."""
+class _Operations:
+    """What formulas compute with: the operations of `F`, and the words that updates need besides."""
 
-    sqrt, abs, sign, larger, clamp = map(staticmethod, (np.sqrt, np.abs, np.sign, np.maximum, np.clip))
+    def __init__(self, F: Any, constant: Callable[[Any], Any]) -> None:
+        self.F, self.constant = F, constant
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.F, name)
 
     def fma(self, a: Any, b: Any, c: Any) -> Any:
         return a * b + c
@@ -171,35 +174,6 @@ class _ArrayMath:
     def differs(self, number: Any, other: float) -> bool:
         return isinstance(number, Tensor) or bool(number != other)
 
-    def positive(self, x: Any) -> Any:
-        return x > 0
 
-    def negative(self, x: Any) -> Any:
-        return x < 0
-
-    def where(self, condition: Any, yes: Any, no: Any) -> Any:
-        return (yes if condition else no) if isinstance(condition, bool) else np.where(condition, yes, no)
-
-    def decayed(self, param: Any, grad: Any, decay: Any) -> Any:
-        return grad + param * decay if self.differs(decay, 0.0) else grad
-
-    def constant(self, x: Any) -> Any:
-        return np.array(x)  # of a scalar, too, which 0-d arrays become in formulas
-
-    def lerp(self, start: Any, end: Any, weight: Any) -> Any:
-        return start + (end - start) * weight if weight < 0.5 else end - (end - start) * (1 - weight)
-
-
-class _TensorMath(_ArrayMath):
-    """What formulas may compute, with operations that are recorded."""
-
-    sqrt, abs, sign, larger, clamp = (staticmethod(getattr(Tensor, name)) for name in ("sqrt", "abs", "sign", "maximum", "clamp"))
-
-    def where(self, condition: Any, yes: Any, no: Any) -> Any:
-        return (yes if condition else no) if isinstance(condition, bool) else where(condition, yes, no)
-
-    def constant(self, x: Any) -> Any:
-        return x.detach().clone()
-
-    def lerp(self, start: Any, end: Any, weight: Any) -> Any:
-        return start + (end - start) * weight
+_ARRAYS = _Operations(RAW, np.array)  # copies of scalars are arrays, too, which 0-d arrays become in formulas
+_TENSORS = _Operations(TENSORS, lambda x: x.detach().clone())

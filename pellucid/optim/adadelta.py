@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.tensor import Tensor
+from ..ir.formula import decayed
 from ._formula import FormulaOptimizer
 from .optimizer import check, check_lr, step_counter, zeros
 
 
 def adadelta(m: Any, n: Any, param: Any, grad: Any, square_avg: Any, acc_delta: Any) -> dict[str, Any]:
     """Adadelta's formula, for one element of each."""
-    g = m.decayed(param, grad, n.decay)
+    g = decayed(m, param, grad, n.decay)
     square = m.fma(n.weight * g, g, square_avg * n.kept)
     delta = m.sqrt(acc_delta + n.eps) / m.sqrt(square + n.eps) * g
     steps = m.fma(n.weight * delta, delta, acc_delta * n.kept)

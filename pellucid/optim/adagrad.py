@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ir.formula import decayed
 from ._formula import FormulaOptimizer
 from .optimizer import check, check_lr, full, step_counter
 
 
 def adagrad(m: Any, n: Any, param: Any, grad: Any, sum: Any) -> dict[str, Any]:
     """Adagrad's formula, for one element of each."""
-    g = m.decayed(param, grad, n.decay)
+    g = decayed(m, param, grad, n.decay)
     total = m.fma(g, g, sum)
     return {"sum": total, "param": param + n.minus_rate * g / (m.sqrt(total) + n.eps)}
 

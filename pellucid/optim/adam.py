@@ -6,6 +6,7 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..errors import ArgumentValueError
+from ..ir.formula import decayed, nearer
 from ._formula import FormulaOptimizer
 from .optimizer import check, check_lr, step_counter, to_number, zeros
 
@@ -25,12 +26,12 @@ def decays(group: dict[str, Any]) -> tuple[Any, Any]:
 def adam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any, max_exp_avg_sq: Any = None) -> dict[str, Any]:
     """Adam's formula, for one element of each."""
     param = param * n.shrink
-    g = m.decayed(param, grad, n.decay)
-    mean = m.lerp(exp_avg, g, n.mean_weight)
+    g = decayed(m, param, grad, n.decay)
+    mean = nearer(m, exp_avg, g, n.mean_weight)
     square = m.fma(n.square_weight * g, g, exp_avg_sq * n.square_kept)
     new = {"exp_avg": mean, "exp_avg_sq": square}
     if max_exp_avg_sq is not None:
-        square = new["max_exp_avg_sq"] = m.larger(square, max_exp_avg_sq)
+        square = new["max_exp_avg_sq"] = m.maximum(square, max_exp_avg_sq)
     denominator = m.sqrt(square) / n.correction + n.eps
     new["param"] = param + n.minus_step * mean / denominator
     return new

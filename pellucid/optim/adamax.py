@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.tensor import Tensor
+from ..ir.formula import decayed, nearer
 from ._formula import FormulaOptimizer
 from .adam import check_betas
 from .optimizer import check, check_lr, step_counter, zeros
@@ -12,9 +13,9 @@ from .optimizer import check, check_lr, step_counter, zeros
 
 def adamax(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_inf: Any) -> dict[str, Any]:
     """Adamax's formula, for one element of each."""
-    g = m.decayed(param, grad, n.decay)
-    mean = m.lerp(exp_avg, g, n.weight)
-    largest = m.larger(exp_inf * n.kept, m.abs(g) + n.eps)
+    g = decayed(m, param, grad, n.decay)
+    mean = nearer(m, exp_avg, g, n.weight)
+    largest = m.maximum(exp_inf * n.kept, m.abs(g) + n.eps)
     return {"exp_avg": mean, "exp_inf": largest, "param": param + n.minus_step * mean / largest}
 
 

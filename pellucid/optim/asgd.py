@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.tensor import Tensor
+from ..ir.formula import chosen, decayed
 from ._formula import FormulaOptimizer
 from .optimizer import check, check_lr, step_counter, to_number, zeros
 
 
 def asgd(m: Any, n: Any, param: Any, grad: Any, ax: Any) -> dict[str, Any]:
     """ASGD's formula, for one element of each."""
-    g = m.decayed(param, grad, n.decay)
+    g = decayed(m, param, grad, n.decay)
     param = m.fma(g, n.minus_eta, param * n.shrink)
-    mean = m.where(m.differs(n.mu, 1.0), ax + (param - ax) * n.mu, param)
+    mean = chosen(m, m.differs(n.mu, 1.0), lambda: ax + (param - ax) * n.mu, lambda: param)
     return {"param": param, "ax": mean}
 
 

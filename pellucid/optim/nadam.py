@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.tensor import Tensor
+from ..ir.formula import decayed, nearer
 from ._formula import FormulaOptimizer
 from .adam import check_betas, decays
 from .optimizer import check, check_lr, step_counter, zeros
@@ -13,8 +14,8 @@ from .optimizer import check, check_lr, step_counter, zeros
 def nadam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any) -> dict[str, Any]:
     """NAdam's formula, for one element of each."""
     param = param * n.shrink
-    g = m.decayed(param, grad, n.decay)
-    mean = m.lerp(exp_avg, g, n.mean_weight)
+    g = decayed(m, param, grad, n.decay)
+    mean = nearer(m, exp_avg, g, n.mean_weight)
     square = m.fma(n.square_weight * g, g, exp_avg_sq * n.square_kept)
     denominator = m.sqrt(square / n.correction) + n.eps
     param = param + n.minus_gradient * g / denominator

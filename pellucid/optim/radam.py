@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.tensor import Tensor
+from ..ir.formula import chosen, decayed, nearer
 from ._formula import FormulaOptimizer
 from .adam import check_betas, decays
 from .optimizer import check, check_lr, step_counter, zeros
@@ -13,12 +14,12 @@ from .optimizer import check, check_lr, step_counter, zeros
 def radam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any) -> dict[str, Any]:
     """RAdam's formula, for one element of each; `rectified` is 0 while the variance is not known well enough."""
     param = param * n.shrink
-    g = m.decayed(param, grad, n.decay)
-    mean = m.lerp(exp_avg, g, n.mean_weight)
+    g = decayed(m, param, grad, n.decay)
+    mean = nearer(m, exp_avg, g, n.mean_weight)
     square = m.fma(n.square_weight * g, g, exp_avg_sq * n.square_kept)
     plain = mean / n.mean_correction * n.lr
     adapted = plain * (n.root_correction / (m.sqrt(square) + n.eps)) * n.rectified
-    step = m.where(m.differs(n.rectified, 0.0), adapted, plain)
+    step = chosen(m, m.differs(n.rectified, 0.0), lambda: adapted, lambda: plain)
     return {"exp_avg": mean, "exp_avg_sq": square, "param": param - step}
 
 

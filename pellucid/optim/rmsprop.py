@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.tensor import Tensor
+from ..ir.formula import decayed, nearer
 from ._formula import FormulaOptimizer
 from .optimizer import check, check_lr, step_counter, zeros
 
@@ -13,11 +14,11 @@ def rmsprop(
     m: Any, n: Any, param: Any, grad: Any, square_avg: Any, grad_avg: Any = None, momentum_buffer: Any = None
 ) -> dict[str, Any]:
     """RMSprop's formula, for one element of each."""
-    g = m.decayed(param, grad, n.decay)
+    g = decayed(m, param, grad, n.decay)
     spread = m.fma(n.weight * g, g, square_avg * n.kept)
     new = {"square_avg": spread}
     if grad_avg is not None:
-        mean = new["grad_avg"] = m.lerp(grad_avg, g, n.weight)
+        mean = new["grad_avg"] = nearer(m, grad_avg, g, n.weight)
         spread = m.fma(-mean, mean, spread)
     scale = m.sqrt(spread) + n.eps
     if momentum_buffer is None:

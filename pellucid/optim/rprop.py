@@ -11,9 +11,9 @@ from .optimizer import check, check_lr, full, step_counter, to_number, zeros
 def rprop(m: Any, n: Any, param: Any, grad: Any, prev: Any, step_size: Any) -> dict[str, Any]:
     """Rprop's formula, for one element of each."""
     product = grad * prev
-    turned = m.negative(product)
-    size = m.where(m.positive(product), step_size * n.up, m.where(turned, step_size * n.down, step_size))
-    size = m.clamp(size, n.smallest, n.largest)
+    turned = product < 0
+    size = m.where(product > 0, step_size * n.up, m.where(turned, step_size * n.down, step_size))
+    size = m.clamp(size, min=n.smallest, max=n.largest)
     g = m.where(turned, 0.0, grad)
     return {"prev": g, "step_size": size, "param": m.fma(-m.sign(g), size, param)}
 

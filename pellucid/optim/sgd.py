@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ir.formula import decayed
 from ._formula import FormulaOptimizer
 from .optimizer import check, check_lr, to_number
 
@@ -12,7 +13,7 @@ def sgd(
     m: Any, n: Any, param: Any, grad: Any, momentum_buffer: Any = None, nesterov: bool = False, begins: bool = False
 ) -> dict[str, Any]:
     """The formula of SGD, for one element of each; the buffer begins as the gradient."""
-    g = m.decayed(param, grad, n.decay)
+    g = decayed(m, param, grad, n.decay)
     if momentum_buffer is None and not begins:
         return {"param": m.fma(g, n.minus_lr, param)}
     buf = m.constant(g) if begins else m.fma(g, n.undamped, momentum_buffer * n.momentum)

@@ -15,10 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, types_of, vector
+from ...llvm.emit import Function, Module, Value, element, lanes, types_of, vector
+from ..pointwise.values import Num
+from ..pointwise.words import Words
 
 __all__ = ["Rule", "apply", "emit_flat_update", "made", "prepared"]
 
+_DTYPES = {"float": "float32", "double": "float64"}
 KINDS = {np.dtype(name): ctype for name, ctype in types_of("float32 float64").items()}
 GRAIN = 1 << 16  # elements a chunk, over all parameters in a row
 # Where CPython's lists and NumPy's arrays keep their fields, in bytes; `_layout_known` compares them with real ones.
@@ -91,10 +94,10 @@ _lib = jit.Library("optim", _build_check, {"check": "ooipi>i"})
 
 
 class Rule(NamedTuple):
-    """An element-wise update, written as a formula.
+    """An element-wise update, written as a formula (`ir.formula`).
 
-    `formula(m, n, param, grad, *rest, **flags)` returns the new values of some of its arrays by name. It computes with operators and
-    with the functions of `m` (here `NativeMath`); `n` has the numbers, which each step gives anew. `grad` is only read.
+    `formula(m, n, param, grad, *rest, **flags)` returns the new values of some of its arrays by name; `n` has the numbers, which each
+    step gives anew. `grad` is only read.
     """
 
     formula: Callable[..., dict[str, Any]]
@@ -114,60 +117,22 @@ class Rule(NamedTuple):
 
     def values(self, f: Function, kind: str, numbers: list[Value], vectors: dict[str, Value]) -> dict[str, Value]:
         """Code for new values of arrays; the first number is -1 to maximize, the others are the formula's."""
-        sign, *rest = numbers
-        vectors["grad"] = vectors["grad"] * sign
+        m, dtype = _Words(f, lanes(kind)), _DTYPES[element(kind)]
+        sign, *rest = [Num(m, v, dtype) for v in numbers]
+        given = {n: Num(m, v, dtype) for n, v in vectors.items()}
+        given["grad"] = given["grad"] * sign
         named = SimpleNamespace(**dict(zip(self.numbers, rest, strict=True)))
-        return self.formula(NativeMath(f, kind), named, **vectors, **dict.fromkeys(self.flags, True))
+        made = self.formula(m, named, **given, **dict.fromkeys(self.flags, True))
+        return {n: v.value for n, v in made.items()}
 
 
-class NativeMath:
-    """What formulas may compute besides the four operators, as vector code.
+class _Words(Words):
+    """What formulas of updates are written with."""
 
-    The fused multiply-adds are where PyTorch's implementation for one tensor on a CPU has them, so results agree to the last bit but
-    for its square root (which is not always correctly rounded).
-    """
+    differs = Words.not_equal
 
-    def __init__(self, f: Function, kind: str) -> None:
-        self.f, self.kind = f, kind
-        self.fma, self.sqrt, self.abs = f.fma, f.sqrt, f.fabs
-
-    def where(self, condition: Value, yes: Any, no: Any) -> Value:
-        return self.f.select(condition, self.f.as_value(yes, self.kind), self.f.as_value(no, self.kind))
-
-    def differs(self, number: Value, other: float) -> Value:
-        return number.compare("une", other)
-
-    def positive(self, x: Value) -> Value:
-        return x.compare("ogt", 0.0)
-
-    def negative(self, x: Value) -> Value:
-        return x.compare("olt", 0.0)
-
-    def larger(self, a: Value, b: Value) -> Value:
-        """The larger one; NaN where either is."""
-        return self.f.select(a.compare("ogt", b) | a.compare("uno", a), a, b)
-
-    def clamp(self, x: Value, low: Value, high: Value) -> Value:
-        x = self.f.select(x.compare("olt", low), low, x)
-        return self.f.select(x.compare("ogt", high), high, x)
-
-    def sign(self, x: Value) -> Value:
-        """-1, 0 or 1; 0 for NaN."""
-        return self.where(self.positive(x), 1.0, self.where(self.negative(x), -1.0, 0.0))
-
-    def constant(self, x: Value) -> Value:
-        """The same, in memory of its own and without a derivative."""
+    def constant(self, x: Num) -> Num:
         return x
-
-    def decayed(self, param: Value, grad: Value, decay: Value) -> Value:
-        """grad + decay * param; an infinite parameter without decay leaves the gradient alone."""
-        return self.f.select(decay.compare("une", 0.0), self.f.fma(param, decay, grad), grad)
-
-    def lerp(self, start: Value, end: Value, weight: Value) -> Value:
-        """The way from start to end, from the end that is nearer, so that the weight 1 gives `end`."""
-        way = end - start
-        near, far = self.f.fma(way, weight, start), self.f.fma(-way, 1.0 - weight, end)
-        return self.f.select(weight.compare("olt", 0.5), near, far)
 
 
 def _emit_update(module: Module, rule: Rule, scalar: str) -> None:

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from pellucid.ir.formula import chosen, decayed, nearer
 from pellucid.kernels.updates import optim
 
 RNG = np.random.default_rng(6)
@@ -13,11 +14,11 @@ SHAPES = [(3, 5), (17,), (), (0, 4), (2, 3, 7), (70_000,)]
 
 def everything(m, n, param, grad, kept, far=False):
     """All that a formula may compute."""
-    near = m.where(m.differs(n.a, 0.0), m.larger(m.abs(param) * n.a, kept), m.sqrt(m.abs(grad)))
-    clamped = m.clamp(near, n.low, n.high) + m.sign(grad)
-    signed = m.where(m.positive(grad), clamped, m.where(m.negative(grad), -clamped, 0.0))
-    moved = m.lerp(param, kept, n.weight)
-    return {"param": m.fma(signed, n.a, moved) if far else signed, "kept": m.decayed(param, m.constant(grad), n.a)}
+    near = chosen(m, m.differs(n.a, 0.0), lambda: m.maximum(m.abs(param) * n.a, kept), lambda: m.sqrt(m.abs(grad)))
+    clamped = m.clamp(near, min=n.low, max=n.high) + m.sign(grad)
+    signed = m.where(grad > 0, clamped, m.where(grad < 0, -clamped, grad * 0))
+    moved = nearer(m, param, kept, n.weight)
+    return {"param": m.fma(signed, n.a, moved) if far else signed, "kept": decayed(m, param, m.constant(grad), n.a)}
 
 
 def plain(param, grad, kept, a, low, high, weight, far):
