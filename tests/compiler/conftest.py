@@ -1,13 +1,8 @@
-"""Compiled functions under test are verified after each pass of the compiler; `eager_and_compiled` is the tests' harness."""
-
-import sys
-from pathlib import Path
+"""Compiled functions under test are verified after each pass of the compiler."""
 
 import pytest
 
 from pellucid import config
-
-sys.path.append(str(Path(__file__).parent))
 
 
 @pytest.fixture(autouse=True)

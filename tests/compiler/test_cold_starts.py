@@ -57,6 +57,6 @@ def test_a_traced_call_compiles_no_kernel_that_its_program_does_not_call(tmp_pat
 def test_numpy_serves_for_so_many_elements_only(monkeypatch):
     monkeypatch.setattr(native, "_spared", {})
     assert not native.spared("some", 10)  # nothing is traced
-    monkeypatch.setattr(native, "tracing", [1])
+    monkeypatch.setattr(native, "sparing", [1])
     assert native.spared("some", 1 << 20) and native.spared("some", 1 << 20)
     assert not native.spared("some", 1) and native.spared("other", 1)

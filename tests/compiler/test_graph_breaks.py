@@ -10,12 +10,13 @@ import traceback
 import warnings
 
 import pytest
-from eager_and_compiled import same
 
 import pellucid as torch
 import pellucid.nn.functional as F
 from pellucid import nn
 from pellucid.compiler.capture.graph_breaks import GraphBreaks
+
+from .eager_and_compiled import same
 
 WARNING = torch.compiler.CompileWarning
 

@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from eager_and_compiled import distinct, floats, mask, whole, with_gradients
 
 import pellucid as torch
 import pellucid.nn.functional as F
 from pellucid.core.streams import mkl as random_mkl
 from pellucid.errors import full_text
 from pellucid.llvm import target
+
+from .eager_and_compiled import distinct, floats, mask, whole, with_gradients
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="there is no compiler")
 SEEDS = (0, 1, 2)

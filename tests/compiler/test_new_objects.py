@@ -13,7 +13,8 @@ import pellucid as torch
 from pellucid import nn
 from pellucid.optim import lr_scheduler as schedules
 
-from .test_effects import follow, options, parts, same, sgd, train
+from .eager_and_compiled import same
+from .test_side_effects import follow, options, parts, sgd, train
 
 CASES = {}
 Pair = collections.namedtuple("Pair", "loss n")

@@ -6,10 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
-from eager_and_compiled import distinct, floats, mask, whole, with_gradients
 
 import pellucid as torch
 import pellucid.nn.functional as F
+
+from .eager_and_compiled import distinct, floats, mask, whole, with_gradients
 
 SEEDS = (0, 1, 2)
 

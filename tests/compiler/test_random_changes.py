@@ -9,12 +9,13 @@ import warnings
 
 import numpy as np
 import pytest
-from eager_and_compiled import same
 
 import pellucid as torch
 import pellucid.nn as nn
 import pellucid.nn.functional as F
 from pellucid.optim import lr_scheduler
+
+from .eager_and_compiled import same
 
 
 class Net(nn.Module):

@@ -7,10 +7,11 @@ import random
 import warnings
 
 import pytest
-from eager_and_compiled import same
 
 import pellucid as torch
 import pellucid.nn.functional as F
+
+from .eager_and_compiled import same
 
 SHAPES = [(4,), (3, 4), (2, 3, 4), (1, 4), (3, 1), (4, 4), (17, 33), (64, 129), (0, 4), ()]
 ERRORS = (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError)

@@ -11,10 +11,11 @@ import warnings
 
 import numpy as np
 import pytest
-from eager_and_compiled import outcome, same
 
 import pellucid as torch
 import pellucid.nn.functional as F
+
+from .eager_and_compiled import outcome, same
 
 pytestmark = pytest.mark.filterwarnings("ignore::pellucid.compiler.CompileWarning")
 

@@ -11,13 +11,14 @@ import warnings
 from types import SimpleNamespace as Space
 
 import pytest
-from eager_and_compiled import same
 
 import pellucid as torch
 import pellucid.nn.functional as F
 from pellucid import nn
 from pellucid.optim import lr_scheduler as schedules
 from pellucid.optim import swa_utils
+
+from .eager_and_compiled import same
 
 WARNING = torch.compiler.CompileWarning
 CASES = {}
