@@ -728,3 +728,12 @@ def test_gradients_with_a_graph_of_their_own_are_left_by_compiled_steps_too() ->
             step(x)
         assert x.grad.requires_grad and weight.grad.requires_grad
         assert torch.autograd.grad(x.grad.sum(), x)[0].tolist() == pytest.approx([2 / 3] * 3)
+
+
+def test_positions_that_are_refused_are_refused_by_compiled_calls_with_the_same_error() -> None:
+    reduced = torch.compile(lambda x, at, source: x.index_reduce(0, at, source, "amax"))
+    x, source = torch.zeros(3), torch.ones(1)
+    for _ in range(3):
+        assert reduced(x, torch.tensor([1]), source).tolist() == [0.0, 1.0, 0.0]
+    with pytest.raises(IndexError, match="index out of range in self"):
+        reduced(x, torch.tensor([5]), source)

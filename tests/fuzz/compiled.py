@@ -24,7 +24,10 @@ import guard
 import pellucid
 
 NEEDS_TORCH = False
-KNOWN: dict[str, str] = {}
+KNOWN: dict[str, str] = {
+    "result value, searchsorted": "boundaries that are not sorted",
+    "result value, bucketize": "boundaries that are not sorted",
+}
 DIGITS = {"float32": 24, "complex64": 24, "float64": 53, "complex128": 53, "float16": 11, "bfloat16": 8}
 LATER = [
     (arguments.vary_indices, 6), (arguments.vary_size, 3), (arguments.vary_one_size, 2), (arguments.vary_layout, 4), (arguments.vary_values, 2),
@@ -189,7 +192,10 @@ def run(case: dict[str, Any]) -> str | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         guard.damaged()
-        eager, compiled = Run(case, False), Run(case, True)
+        try:
+            eager, compiled = Run(case, False), Run(case, True)
+        except Exception:  # the arguments make no module: nothing is called
+            return None
         with guard.memory(guard.FRONT if case.get("side") else guard.END, case.get("pattern", 0xFF)):
             for k, one in enumerate(case["rounds"]):
                 want, got = eager.call(one), compiled.call(one)

@@ -768,3 +768,13 @@ def test_what_cannot_be_deleted():
         del x.data
     with pytest.raises(RuntimeError, match="requires_grad must be a bool"):
         del x.requires_grad
+
+
+def test_positions_for_a_tensor_without_dimensions() -> None:
+    x, two = torch.tensor(1.0), torch.tensor([0, 0])
+    for call in (lambda: x.index_add(0, two, x), lambda: x.index_reduce(0, two, x, "prod")):
+        with pytest.raises(IndexError, match="Dimension specified as 0 but tensor has no dimensions"):
+            call()
+    with pytest.raises(RuntimeError, match="source tensor shape must match self tensor shape"):
+        x.index_add(0, two[:1], torch.tensor([1.0]))
+    assert x.index_add(0, two[:1], x).item() == 2 and x.index_reduce(0, two[:1], torch.tensor(3.0), "prod").item() == 3

@@ -181,6 +181,16 @@ def _check_source(a: Any, b: Any, dim: int) -> None:
         )
 
 
+def _check_count(name: str, index: Tensor, b: Any, dim: int) -> None:
+    """There is one position for each slice of the source."""
+    given, wanted = index._array.size, b.shape[dim] if dim < b.ndim else 1
+    if given == wanted:
+        return
+    if not b.ndim:
+        raise IndexOutOfRangeError(f"Dimension specified as {dim} but tensor has no dimensions")
+    raise ShapeError(f"{name}_(): Number of indices ({given}) should be equal to source.size(dim): ({wanted}), for dim: {dim}")
+
+
 def _prepare_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Arguments:
     """A copy with the slices of `source`, times `alpha`, added to the positions `index` of dimension `dim`.
 
@@ -197,13 +207,8 @@ def _prepare_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *
         )
     if isinstance(alpha, complex) and a.dtype.kind != "c":
         raise OperationError("For non-complex input tensors, argument alpha must not be a complex number.")
-    if a.ndim:
-        _check_source(a, b, dim)
-    count = b.shape[dim] if b.ndim else 1
-    if index._array.size != count:
-        raise ShapeError(
-            f"index_add_(): Number of indices ({index._array.size}) should be equal to source.size(dim): ({count}), for dim: {dim}"
-        )
+    _check_source(a, b, dim)
+    _check_count("index_add", index, b, dim)
     return (index, source), {"dim": dim, "alpha": alpha}
 
 
@@ -393,27 +398,16 @@ def _prepare_index_reduce(
         raise OperationError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     a, b = input._array, require_tensor(source, "index_reduce", "source", 4)._array
     dim = shapes.normalize_dim(dim, a.ndim)
-    picks = require_tensor(index, "index_reduce", "index", 3)._array
-    if picks.ndim > 1:
-        raise IndexOutOfRangeError(
-            f"index_reduce_(): Index is supposed to be a vector, but got dim: {picks.ndim} with type: {index.dtype.scalar_type_name} "
-            f"and size: {list(picks.shape)}"
-        )
-    if picks.dtype != np.int64 and picks.dtype != np.int32:
-        raise OperationError(f"index_reduce_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_type_name}")
+    picks = _vector(index, "index_reduce")._array
     if a.dtype != b.dtype:
         raise DtypeError(
             f"index_reduce_(): self ({input.dtype.scalar_type_name}) and source ({source.dtype.scalar_type_name}) must have the same "
             "scalar type"
         )
-    count = b.shape[dim] if dim < b.ndim else 1
-    if picks.size != count:
-        raise ShapeError(
-            f"index_reduce_(): Number of indices ({picks.size}) should be equal to source.size(dim): ({count}), for dim: {dim}"
-        )
+    _check_count("index_reduce", index, b, dim)
     _check_source(a, b, dim)
     if type(picks) is ndarray:
-        tracing.check(bounded_line, picks, a.shape[dim] if a.ndim else 1, again=True)
+        tracing.check(bounded_line, picks, a.shape[dim] if a.ndim else 1)
     line = reshape(index, (1,) * dim + (picks.size,) + (1,) * (b.ndim - 1 - dim)) if b.ndim else reshape(index, ())
     return (broadcast_to(line, b.shape), source), {"dim": dim, "reduce": reduce, "include_self": include_self}
 
