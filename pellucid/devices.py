@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from operator import index as as_index
-from typing import Any, Final, Self, SupportsIndex, final
+from typing import Any, ClassVar, Final, Self, SupportsIndex, final
 
 from .errors import ArgumentTypeError, DeviceError, MissingAttributeError
 
@@ -112,6 +112,8 @@ class device:
     __module__ = "pellucid"
     type: str
     index: int | None
+    __enter__: ClassVar[Callable[..., Any]]  # defined with the factories, which know modes
+    __exit__: ClassVar[Callable[..., None]]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> device:
         kind, index = _device_arguments(args, kwargs)

@@ -121,15 +121,15 @@ def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     return result
 
 
-def _copy_array(array: Any, memo: dict[int, Any]) -> Any:
+def _copy_array(array: Any, memo: dict[Any, Any]) -> Any:
     """A copy that keeps sharing: views of one storage copied in one deepcopy stay views of one copy."""
     if type(array) is MetaArray:
         return MetaArray(array.shape, array.dtype, array.strides)
     root = owner(array)
-    copied = memo.get(("array", id(root)))  # type: ignore[call-overload]
+    copied = memo.get(("array", id(root)))
     if copied is None:
-        copied = memo[("array", id(root))] = root.copy("K")  # type: ignore[index]
-        memo[("keep", id(root))] = root  # type: ignore[index]
+        copied = memo[("array", id(root))] = root.copy("K")
+        memo[("keep", id(root))] = root
     if root is array:
         return copied
     if copied.strides != root.strides:  # it has gaps: memory of another library

@@ -237,7 +237,7 @@ def _jacobians(func: Any, inputs: tuple[Any, ...], checked: list[Any], n_outs: i
                 seed.reshape(-1)[e] = direction
                 parts.append(reverse.grad((out,), tensors, (wrap(seed),), retain_graph=True, allow_unused=True))
             for j, x in enumerate(tensors):
-                kept = [np.zeros(x._array.shape, x._array.dtype) if p[j] is None else p[j]._array for p in parts]  # type: ignore[union-attr]
+                kept = [np.zeros(x._array.shape, x._array.dtype) if (g := p[j]) is None else g._array for p in parts]
                 rows[j].append(_real_pairs(kept))
         for j, (k, x) in enumerate(checked):
             width = x._array.size * (2 if x._array.dtype.kind == "c" else 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..core.tensor import Tensor
@@ -37,6 +38,9 @@ class CategoricalParameter:
     """`probs` and `logits` of a `Categorical` inside, `_categorical`."""
 
     _categorical: Any
+    _event_shape: Size
+    _get_checked_instance: Callable[..., Any]
+    _validate_args: bool
 
     @property
     def _param(self) -> Tensor:
@@ -55,8 +59,8 @@ class CategoricalParameter:
         return self._categorical.param_shape
 
     def _expand_categorical(self, cls: type, base: type, batch_shape: Any, _instance: Any) -> Any:
-        new = self._get_checked_instance(cls, _instance)  # type: ignore[attr-defined]
+        new = self._get_checked_instance(cls, _instance)
         new._categorical = self._categorical.expand(batch_shape)
-        base.__init__(new, batch_shape, self._event_shape, validate_args=False)  # type: ignore[misc, attr-defined]
-        new._validate_args = self._validate_args  # type: ignore[attr-defined]
+        base.__init__(new, batch_shape, self._event_shape, validate_args=False)  # type: ignore[misc]
+        new._validate_args = self._validate_args
         return new

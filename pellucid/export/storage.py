@@ -158,12 +158,13 @@ def load(
                     "export.load(): PyTorch wrote this file; its graphs of ATen operators are not read here. Write the model with "
                     "torch.onnx.export, or its state_dict with torch.save"
                 )
-            for name in extra_files or {}:
+            asked = extra_files or {}
+            for name in asked:
                 content = _record(archive, f"extra/{name}")
                 try:
-                    extra_files[name] = content.decode()  # type: ignore[index]
+                    asked[name] = content.decode()
                 except UnicodeDecodeError:
-                    extra_files[name] = content  # type: ignore[index]
+                    asked[name] = content
             graph = json.loads(_record(archive, "graph.json"))
             stored = _safetensors().load(_record(archive, "tensors.safetensors"))
         if graph["version"] > VERSION:

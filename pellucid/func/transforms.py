@@ -69,12 +69,12 @@ def _check_argnums(argnums: Any, count: int) -> ArgNums:
     for k in argnums:
         if not isinstance(k, int):
             raise RuntimeError(f"argnum must be int, got: {type(k)}")
-    numbers = tuple(_check_argnums(k, count) for k in argnums)
+    numbers: tuple[Any, ...] = tuple(_check_argnums(k, count) for k in argnums)
     if not numbers:
         raise RuntimeError("argnums must be non-empty")
     if len(set(numbers)) != len(numbers):
         raise RuntimeError(f"argnums elements must be unique, got {argnums}")
-    return numbers  # type: ignore[return-value]
+    return numbers
 
 
 def _chosen(args: tuple[Any, ...], argnums: ArgNums) -> Any:
@@ -368,7 +368,7 @@ def jacrev(
         chosen = _chosen(args, numbers)
         xs, spec = flatten(chosen)
         rows = vmap(lambda *seeds: tuple(flatten(pull(unflatten(seeds, out_spec)))[0]), chunk_size=chunk_size)(*basis)
-        blocks = [[] for _ in outs]  # type: ignore[var-annotated]
+        blocks: list[list[Any]] = [[] for _ in outs]
         for x, row in zip(xs, rows, strict=True):
             for block, o, part in zip(blocks, outs, _split(row, sizes, 0), strict=True):
                 block.append(F.reshape(part, shape=(*o._array.shape, *x._array.shape)))

@@ -47,7 +47,9 @@ class Place:
         return place(self.file, self.line)
 
 
-def assignments(file: str, target: str, first: int = 1, last: int = 1 << 30) -> Iterator[ast.stmt]:
+def assignments(
+    file: str, target: str, first: int = 1, last: int = 1 << 30
+) -> Iterator[ast.Assign | ast.AnnAssign | ast.AugAssign]:
     """The statements between two lines that assign to `target` ("self.fc", "model")."""
     root = tree(file)
     for node in ast.walk(root) if root is not None else ():

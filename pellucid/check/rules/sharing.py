@@ -235,7 +235,7 @@ class ParamShared(Rule):
         if not same or same < sum(t.numel() > 1 for t in tensors):
             return
         made = [n for target in (f"self.{name}", name) for n in assignments(file, target)]
-        line = next((n.lineno for n in made if re.search(r"state_dict|param|\.data|weight", ast.unparse(n.value))), None)  # type: ignore[attr-defined]
+        line = next((n.lineno for n in made if re.search(r"state_dict|param|\.data|weight", ast.unparse(n.value))), None)
         place = Place(file, line) if line is not None else None
         if place is not None and place not in self._told and not _says_shared(place):
             self._told.add(place)

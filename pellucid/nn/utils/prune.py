@@ -153,7 +153,7 @@ class PruningContainer(BasePruningMethod):
 def _validate_pruning_amount_init(amount: Any) -> None:
     if not isinstance(amount, numbers.Real):
         raise ArgumentTypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-    if (isinstance(amount, numbers.Integral) and amount < 0) or (
+    if (isinstance(amount, numbers.Integral) and int(amount) < 0) or (
         not isinstance(amount, numbers.Integral) and (float(amount) > 1.0 or float(amount) < 0.0)
     ):
         raise ArgumentValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
@@ -161,7 +161,7 @@ def _validate_pruning_amount_init(amount: Any) -> None:
 
 # The names below are PyTorch's: pruning methods outside of the library import them.
 def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
-    if isinstance(amount, numbers.Integral) and amount > tensor_size:
+    if isinstance(amount, numbers.Integral) and int(amount) > tensor_size:
         raise ArgumentValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
 
 

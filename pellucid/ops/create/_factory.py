@@ -62,15 +62,15 @@ def _decorate_device(self: dtypes.device, function: Callable[..., Any]) -> Calla
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        with self:  # type: ignore[attr-defined]
+        with self:
             return function(*args, **kwargs)
 
     return wrapped
 
 
 # Here, and not where the class is: devices know nothing of modes.
-dtypes.device.__enter__ = _enter_device  # type: ignore[attr-defined]
-dtypes.device.__exit__ = _exit_device  # type: ignore[attr-defined]
+dtypes.device.__enter__ = _enter_device
+dtypes.device.__exit__ = _exit_device
 dtypes.device.__call__ = _decorate_device  # type: ignore[method-assign]
 
 
