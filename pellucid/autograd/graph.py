@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ..core.bind import wrap
-from ..core.interpret import Stack, pop, push, thread
+from ..core.interpret import pop, push, stack_of, thread
 from ..core.tape import AccumulateGrad, Packed, RemovableHandle, accumulator
 from ..core.tape import Node as _Node
 from ..core.tensor import OutputSlot, Tensor, version_of
@@ -61,7 +61,7 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
 
     def save(self, array: Any) -> Packed:
         """What a node keeps in the place of an array (`core.interpret`); what the hook saves itself is not packed."""
-        before, thread.stack = thread.stack, Stack([i for i in thread.stack.all if not isinstance(i, saved_tensors_hooks)])
+        before, thread.stack = thread.stack, stack_of(i for i in thread.stack.all if not isinstance(i, saved_tensors_hooks))
         try:
             return Packed(self.pack_hook(wrap(array)), self.unpack_hook)
         finally:

@@ -7,6 +7,7 @@ errors included, to `general`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from weakref import ref as _ref
 
@@ -21,12 +22,12 @@ from . import observe, source
 from .callers import fixed_names, make_caller, make_recorder
 from .callers import wrap as wrap
 from .explain import explained, located_op
-from .interpret import around, owner, thread
+from .interpret import thread
 from .meta import NUMBERS, run_on_meta
 from .modes import local, state
 from .primitive import PRIMITIVES, TENSORS, Primitive, _call_makers, takes_only_arrays
 from .tape import Node, count, node_type
-from .tensor import OutputSlot, Parameter, Tensor, Version, View, make_tensor, version_of
+from .tensor import FAST_TYPES, OutputSlot, Parameter, Tensor, Version, View, make_tensor, version_of
 
 asarray = np.asarray
 _new = object.__new__
@@ -220,15 +221,18 @@ def views_result(op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, 
 
 def mark_views(made: Sequence[Tensor], x: Tensor, op: Primitive, params: dict[str, Any], several: bool) -> None:
     """Mark results as views of `x`: they share its write counter, know the way back to the base, and are known to the base."""
-    version = version_of(x)
+    version = x._ver
+    if version is None:
+        version = x._ver = Version()
     parent = x._view
     base, chain, kind = (x, (), "grad") if parent is None else (parent.base, parent.chain, parent.kind)
     if kind == "grad":
         kind = "no_grad" if not local.grad else "multi" if several else "grad"
     inference = x._x is not None and x._x.get("inference")
     for k, t in enumerate(made):
-        t._ver, t._view = version, _new(View)
-        t._view.base, t._view.chain, t._view.kind = base, (*chain, (op, params, k if several else None)), kind
+        t._ver = version
+        t._view = view = _new(View)
+        view.base, view.chain, view.kind = base, (*chain, (op, params, k if several else None)), kind
         if inference:
             t.extra()["inference"] = True
     if local.grad or state.slow:
@@ -292,21 +296,22 @@ _call_makers.append(_make_call)
 # ---- the general path ------------------------------------------------------------------------
 def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Run an operation in every case: by the interpreters, under the eyes of the observers."""
+    below: Callable[..., Any] = execute
+    for step in thread.stack.run:
+        below = partial(step, below)
+    for x in args:
+        if type(x) not in FAST_TYPES and isinstance(x, Tensor) and x._interpreter is not None:
+            below = partial(x._interpreter.run, below)
+            break
     if not observe.observers:
-        return _interpreted(op, args, params)
+        return below(op, args, params)
     observe.notify("operation_enter", op, args)
     made = None
     try:
-        made = _interpreted(op, args, params)
+        made = below(op, args, params)
         return made
     finally:
         observe.notify("operation_exit", op, args, made)
-
-
-def _interpreted(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    below = around(thread.stack.run, execute)
-    own = owner(args, "run")
-    return below(op, args, params) if own is None else own(below, op, args, params)
 
 
 def execute(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -362,7 +367,7 @@ def finish(op: Primitive, tensors: Any, needs: tuple[bool, ...], params: dict[st
     arrays = outs if several else (outs,)
     made = [make_tensor(a) for a in arrays]
     if True in needs and op.vjp is not None and local.grad:
-        kinds = [a.dtype.kind in "fc" or a.dtype in dtypes.BY_NUMPY and _floating(a.dtype) for a in arrays]
+        kinds = [a.dtype.kind not in "biu" for a in arrays]
         if True in kinds:
             node = record(op, tensors, needs, params, made, aux)
             for k, (t, floating) in enumerate(zip(made, kinds, strict=True)):
@@ -372,11 +377,6 @@ def finish(op: Primitive, tensors: Any, needs: tuple[bool, ...], params: dict[st
     if op.view:
         mark_views(made, tensors[0], op, params, several)
     return tuple(made) if several else made[0]
-
-
-def _floating(kind: Any) -> bool:
-    known = dtypes.BY_NUMPY[kind]
-    return known.is_floating_point or known.is_complex
 
 
 def record(

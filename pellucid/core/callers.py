@@ -7,6 +7,8 @@ their gradient rules want to keep. Text with those filled in is compiled when an
 from __future__ import annotations
 
 import functools
+import itertools
+import linecache
 import os
 import sys
 from collections.abc import Callable
@@ -263,5 +265,10 @@ def _caller_code(
 
 
 def _compiled(text: str) -> CodeType:
-    """The text's code; its file is the library's, where no user's line is looked for."""
-    return compile(text, os.path.join(os.path.dirname(__file__), "<generated>"), "exec")
+    """The text's code; its file is the library's, where no user's line is looked for, and `inspect.getsource` finds the text."""
+    name = os.path.join(os.path.dirname(__file__), f"<generated {_number()}>")
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    return compile(text, name, "exec")
+
+
+_number = itertools.count(1).__next__

@@ -17,7 +17,7 @@ from .inplace import bump, check_writable, rebase
 from .interpret import owner, thread
 from .modes import enable_grad, local, no_grad, state
 from .primitive import Primitive
-from .tape import Node, Packed, check_saved, count, node_type
+from .tape import Node, Packed, check_saved, count, node_type, value_at
 from .tensor import OutputSlot, Tensor, alias, make_tensor, version_of
 
 _new = object.__new__
@@ -175,12 +175,7 @@ class _FunctionPrimitive(Primitive):
 
 
 def _check_shape(op: Any, k: int, g: Tensor, edge: Any) -> None:
-    if isinstance(edge, Node):
-        shape = edge.shape
-    elif type(edge) is OutputSlot:
-        shape = edge.node.shape[edge.index]
-    else:
-        shape = edge._array.shape
+    shape = value_at(edge)[0]
     a = tuple(g._array.shape)
     if a == tuple(shape):
         return

@@ -22,6 +22,7 @@ from .bind import record
 from .interpret import owner, thread
 from .modes import enable_grad, local, no_grad, state
 from .primitive import TENSORS, defop
+from .tape import joined
 from .tensor import FAST_TYPES, OutputSlot, Tensor, make_tensor, version_of
 
 Chain = tuple[tuple[Any, dict[str, Any], int | None], ...]
@@ -300,7 +301,7 @@ def rebase(t: Tensor, node: Any) -> None:
         base = t
     else:
         base = view.base
-        part = _joined(t, node)
+        part = joined(t._array, node)
         needs = (base._rg, True)
         old = base
         base._node = record(copy_slices, (old, part), needs, {"chain": view.chain}, [base])
@@ -319,13 +320,6 @@ def _move_retained(t: Tensor, node: Any) -> None:
 
 
 RETAIN = -1  # the key of `retain_grad` among a tensor's hooks
-
-
-def _joined(t: Tensor, node: Any) -> Tensor:
-    part = make_tensor(t._array)
-    part._node = node
-    part._rg = True
-    return part
 
 
 def refresh_views(base: Tensor) -> None:

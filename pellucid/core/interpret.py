@@ -25,15 +25,16 @@ look at that number alone. Observers (`core.observe`) are told of more, in every
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 from .modes import state
 from .tensor import FAST_TYPES, Tensor
 
+ROLES = ("anomaly", "autocast", "tracer")
 STEPS = ("run", "ran", "wrote", "recorded", "save", "gradient")
 
 
@@ -41,39 +42,52 @@ Steps = tuple[Callable[..., Any], ...]
 
 
 class Stack:
-    """A thread's interpreters, lowest first, and the methods that they define, step by step. It is never changed, but replaced."""
+    """A thread's interpreters, lowest first, the methods that they define for each step, and who plays each role. A stack is never
+    changed, but replaced.
+    """
 
-    run: Steps
-    ran: Steps
-    wrote: Steps
-    recorded: Steps
-    save: Steps
-    gradient: Steps
+    __slots__ = ("all", "key", "on_tensors", *ROLES, *STEPS)
 
-    __slots__ = ("all", "anomaly", "autocast", "key", "on_tensors", "tracer", *STEPS)
+    def __init__(self, interpreters: tuple[Any, ...] = ()) -> None:
+        nobody: Any = None
+        no: Steps = ()
+        self.all, self.on_tensors = interpreters, False
+        self.anomaly = self.autocast = self.tracer = nobody
+        self.run = self.ran = self.wrote = self.recorded = self.save = self.gradient = no
+        for i in interpreters:
+            for step in _steps_of(type(i)):
+                setattr(self, step, (*getattr(self, step), getattr(i, step)))
+            if (role := getattr(i, "role", None)) in ROLES:
+                setattr(self, role, i)
+            self.on_tensors |= getattr(i, "on_tensors", False)
+        self.key = tuple([getattr(i, "key", type(i)) for i in interpreters if i is not self.tracer])
 
-    def __init__(self, interpreters: Iterable[Any] = ()) -> None:
-        self.all = tuple(interpreters)
-        for step in STEPS:
-            setattr(self, step, tuple([getattr(i, step) for i in self.all if hasattr(i, step)]))
-        roles = {getattr(i, "role", None): i for i in self.all}
-        self.autocast, self.anomaly, self.tracer = map(roles.get, ("autocast", "anomaly", "tracer"))
-        self.key = tuple([getattr(i, "key", type(i)) for i in self.all if i is not self.tracer])
-        self.on_tensors = any(getattr(i, "on_tensors", False) for i in self.all)
+
+@functools.cache
+def _steps_of(kind: type) -> tuple[str, ...]:
+    return tuple([step for step in STEPS if hasattr(kind, step)])
+
+
+EMPTY = Stack()
 
 
 class _Thread(threading.local):
-    stack = Stack()
+    stack = EMPTY
 
 
 thread = _Thread()
 
 
+def stack_of(interpreters: Iterable[Any]) -> Stack:
+    """A stack of interpreters, lowest first."""
+    made = tuple(interpreters)
+    return Stack(made) if made else EMPTY
+
+
 def install(interpreters: Iterable[Any]) -> None:
     """Make these the thread's interpreters, lowest first."""
-    stack = Stack(interpreters)
-    state.slow += len(stack.all) - len(thread.stack.all)
-    thread.stack = stack
+    before, thread.stack = thread.stack, stack_of(interpreters)
+    state.slow += len(thread.stack.all) - len(before.all)
 
 
 def push(interpreter: Any) -> None:
@@ -111,7 +125,7 @@ def playing(role: str, interpreter: Any) -> Iterator[None]:
 def around(steps: Steps, engine: Callable[..., Any]) -> Callable[..., Any]:
     """What the engine does, with the interpreters' methods around it."""
     for step in steps:
-        engine = partial(step, engine)
+        engine = functools.partial(step, engine)
     return engine
 
 

@@ -21,7 +21,7 @@ from .bind import wrap
 from .interpret import around, thread
 from .modes import enable_grad, local, no_grad, state
 from .primitive import RAW, TENSORS
-from .tape import Node, check_saved, saved_arrays, saved_tensors
+from .tape import Node, check_saved, saved_arrays, saved_tensors, value_at
 from .tensor import OutputSlot, Parameter, Tensor, make_tensor
 
 _refcount = sys.getrefcount
@@ -73,7 +73,7 @@ class Run:
     def __init__(self, create_graph: bool, keep: bool, wanted: Sequence[Any] | None, seeds: Sequence[Any] = ()) -> None:
         self.create_graph = create_graph
         # Gradients are Tensors when they are recorded, and when they carry tangents or a batch; otherwise they are arrays.
-        self.tensors = create_graph or thread.stack.on_tensors or any(type(s) not in _PLAIN for s in seeds)
+        self.tensors = create_graph or state.slow and thread.stack.on_tensors or any([type(s) not in _PLAIN for s in seeds])  # noqa: C419
         self.keep = keep
         self.heap: list[tuple[int, Node]] = []
         self.grads: dict[Any, Any] = {}
@@ -145,7 +145,7 @@ class Run:
         """
         heap, grads, leaves, keep = self.heap, self.grads, self.leaves, self.keep
         by_hand = self.tensors or self.by_hand
-        every = by_hand or self.wanted is not None or state.slow > 0
+        wanted, watched = self.wanted is not None, by_hand or state.slow > 0
         summed: set[Any] = set()
         # While only one node waits, it is kept here instead of in the heap: graphs are mostly chains.
         waiting: Any = None
@@ -161,9 +161,13 @@ class Run:
                 break
             ext = node.ext
             s = node.saved
-            if every or type(g) is list or s is None or (ext is not None and not ext.keys() <= _HARMLESS):
+            if watched or type(g) is list or s is None or (ext is not None and not ext.keys() <= _HARMLESS):
                 gs = self.step(node, g)
             else:
+                if wanted:
+                    self.collect(node, g)
+                    if not self.runs(node):
+                        continue
                 guard = node.guard
                 if type(guard) is tuple:
                     total = 0
@@ -183,10 +187,9 @@ class Run:
             for edge, gi in zip(node.inputs, gs):
                 if gi is None or edge is None:
                     continue
-                if isinstance(edge, Node):
-                    if by_hand:
-                        self.send(edge, self.fitted(gi, edge.shape, edge.dtype))
-                        continue
+                if by_hand:
+                    self.send(edge, self.fitted(gi, *value_at(edge)))
+                elif isinstance(edge, Node):
                     if gi.shape != edge.shape or gi.dtype is not edge.dtype:
                         gi = fit(gi, edge.shape, edge.dtype)
                     if edge is waiting:
@@ -209,12 +212,9 @@ class Run:
                         grads[waiting] = waiting_g
                         heappush(heap, (-waiting.seq, waiting))
                         waiting = waiting_g = None
-                    self.send(edge, self.fitted(gi, edge.node.shape[edge.index], edge.node.dtype[edge.index]))
+                    self.send(edge, fit(gi, *value_at(edge)))
                 else:
                     la = edge._array
-                    if by_hand:
-                        self.send(edge, self.fitted(gi, la.shape, la.dtype))
-                        continue
                     if gi.shape != la.shape or gi.dtype is not la.dtype:
                         gi = fit(gi, la.shape, la.dtype)
                     held = leaves.get(id(edge))
@@ -235,17 +235,19 @@ class Run:
         if "pre_hooks" in ext:
             g = _pre_hooks(node, g)
         check_saved(node)
-        if observe.observers:
-            observe.notify("node_enter", node)
+        gs = self.watched(node, g) if state.slow else self.rules(node, g)
+        return _post_hooks(node, gs, g) if "post_hooks" in ext else gs
+
+    def watched(self, node: Node, g: Any) -> Any:
+        """As `rules`, with interpreters around it and before observers."""
         gs = None
+        observe.notify("node_enter", node)
         try:
             gs = around(thread.stack.gradient, self.rules)(node, g)
-            if observe.observers:
-                observe.notify("backward_node", node, g, gs)
+            observe.notify("backward_node", node, g, gs)
         finally:
-            if observe.observers:
-                observe.notify("node_exit", node, gs)
-        return _post_hooks(node, gs, g) if "post_hooks" in ext else gs
+            observe.notify("node_exit", node, gs)
+        return gs
 
     def runs(self, node: Node) -> bool:
         """Whether a node is to run."""
@@ -537,7 +539,8 @@ def backward(
         if isinstance(t._node, Node) and t._array.size == 1 and t._array.dtype.kind != "c":
             # `loss.backward()` with nobody watching.
             run = Run(False, keep, None)
-            run.grads[t._node] = np.ones(t._array.shape, t._array.dtype)
+            run.grads[t._node] = seed = np.empty(t._array.shape, t._array.dtype)
+            seed.fill(1)
             run.heap.append((-t._node.seq, t._node))
             before, local.grad = local.grad, False
             try:

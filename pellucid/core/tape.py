@@ -23,9 +23,10 @@ class Node:
 
     Slots: `op` (the record), `inputs` (an edge per argument, repeats kept: a Node, an OutputSlot, a leaf Tensor, or None for
     what needs no gradient), `params`, `plan` (how it is differentiated), `saved` (values kept for backward; None once freed),
-    `versions` and `total` (write counters of what was saved, and their sum at that time; once freed, `total` is the place of
+    `guard` and `total` (write counters of what was saved, and their sum at that time; once freed, `total` is the place of
     the backward call that freed it), `shape` and `dtype` of the result (lists for several results), `seq` (order of recording),
-    `source` (where in the user's code), `ext` (hooks and other rare things).
+    `code` and `lasti` (where in the user's code), `ext` (hooks and other rare things). `versions` and `source` show `guard`, and
+    `code` with `lasti`, in one form.
     """
 
     __slots__ = (
@@ -167,7 +168,15 @@ def fully_named(node: Any) -> Any:
 
 def _edge_shape(edge: Any) -> Any:
     """The shape of an argument; None for one without a gradient."""
-    return edge.node.shape[edge.index] if type(edge) is OutputSlot else None if edge is None else edge.shape
+    return None if edge is None else value_at(edge)[0]
+
+
+def value_at(edge: Any) -> tuple[Any, Any]:
+    """Shape and dtype of the value that an edge comes from."""
+    if type(edge) is OutputSlot:
+        return edge.node.shape[edge.index], edge.node.dtype[edge.index]
+    value = edge if isinstance(edge, Node) else edge._array
+    return value.shape, value.dtype
 
 
 class AccumulateGrad:
@@ -297,13 +306,13 @@ def saved_tensors(node: Node) -> list[Any]:
         return values
     for (kind, index), value in zip(node.plan.entries, node.saved, strict=True):
         if kind == "in":
-            values.append(_joined(value, node.inputs[index]))
+            values.append(joined(value, node.inputs[index]))
         elif kind == "ins":
-            values.append([_joined(v, edge) for v, edge in zip(value, node.inputs[index:], strict=True)])
+            values.append([joined(v, edge) for v, edge in zip(value, node.inputs[index:], strict=True)])
         elif kind == "out":
-            values.append(_joined(value, node if node.op.outputs == 1 else OutputSlot(node, index)))
+            values.append(joined(value, node if node.op.outputs == 1 else OutputSlot(node, index)))
         elif kind == "outs":
-            values.append(tuple(_joined(v, OutputSlot(node, k)) for k, v in enumerate(value)))
+            values.append(tuple(joined(v, OutputSlot(node, k)) for k, v in enumerate(value)))
         else:
             values.append(value)
     if node.ext is not None and "tangents" in node.ext:
@@ -322,12 +331,10 @@ def _join_tangents(node: Node, values: list[Any]) -> None:
                 t.extra()["tangents"] = dict(tangents)
 
 
-def _joined(value: Any, edge: Any) -> Any:
+def joined(value: Any, edge: Any) -> Any:
     """A tensor on a saved array with the given place in the graph."""
     if type(value) is Packed:
-        value = value.unpack()
-        if isinstance(value, Tensor):
-            value = value._array
+        value = value.array()
     if value is None or isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(edge, Tensor):
@@ -351,21 +358,17 @@ class Packed:
     def unpack(self) -> Any:
         return self.unpack_hook(self.packed)
 
+    def array(self) -> Any:
+        value = self.unpack()
+        return value._array if isinstance(value, Tensor) else value
+
 
 def saved_arrays(node: Node) -> tuple[Any, ...]:
     """What a node kept, as arrays, unpacking what saved-tensor hooks packed."""
-    saved = node.saved
-    assert saved is not None
-    if not any(type(v) is Packed for v in saved):
-        return saved
-    out = []
-    for value in saved:
-        if type(value) is Packed:
-            value = value.unpack()
-            if isinstance(value, Tensor):
-                value = value._array
-        out.append(value)
-    return tuple(out)
+    assert node.saved is not None
+    if node.ext is None or "packed" not in node.ext:
+        return node.saved
+    return tuple([v.array() if type(v) is Packed else v for v in node.saved])
 
 
 def check_saved(node: Node) -> None:

@@ -1,5 +1,7 @@
 """The callers of operations: arrays without data, several results, many arguments; recorded and not."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -203,3 +205,25 @@ def test_the_user_s_line_is_found_from_generated_code():
         assert x.softmax(1).grad_fn.line.file == __file__
     with pytest.raises(RuntimeError, match="test_bind.py"):
         x.gather(1, torch.tensor([[7], [0]]))
+
+
+def test_the_text_of_a_generated_caller_can_be_read():
+    torch.softmax(torch.ones(2), 0)
+    text = inspect.getsource(PRIMITIVES["softmax"].call)
+    assert "def call(input, *, dim" in text and "while not _state.slow:" in text
+
+
+def test_a_function_s_record_has_every_field_of_an_operation_s():
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    op = Twice.apply(torch.ones(2, requires_grad=True)).grad_fn.op
+    callers = {"call", "plain", "numpy_forward"}
+    assert {name for name in vars(PRIMITIVES["softmax"]) if not hasattr(op, name)} <= callers
+    assert op.aux is False and op.wide_numbers is False

@@ -38,6 +38,8 @@ class Level:
     def __init__(self, number: int) -> None:
         self.number = number
         self.carriers: list[Any] = []  # weak references to the tensors that carry a tangent
+        self.within: Any = None  # the stack that `below` was made of
+        self.below: Any = None
 
     def ran(self, op: Any, tensors: Any, params: dict[str, Any], made: Any, aux: Any) -> None:
         """Compute the tangents of what an operation made."""
@@ -74,7 +76,10 @@ class Level:
     def outside(self) -> Iterator[None]:
         """Inside the block only the levels that were opened before this one are active."""
         before = thread.stack
-        thread.stack = interpret.Stack([i for i in before.all if type(i) is not Level or i.number < self.number])
+        if self.within is not before:
+            kept = [i for i in before.all if type(i) is not Level or i.number < self.number]
+            self.within, self.below = before, interpret.stack_of(kept)
+        thread.stack = self.below
         try:
             yield
         finally:
@@ -99,6 +104,7 @@ def exit_level(level: int) -> None:
     if [i.number for i in thread.stack.all if type(i) is Level][-1:] != [level]:
         raise OperationError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
     interpret.pop(_open[level])
+    _open[level].within = _open[level].below = None  # which know the level
     for carrier in _open.pop(level).carriers:
         t = carrier()
         if t is not None:
