@@ -59,6 +59,7 @@ class Primitive:
     variadic: bool = False
     forward: Rule | str
     numpy_forward: Rule
+    formula: Formula | None = None
     inplace: Rule | None = None
     aval: Rule | None = None
     vjp: dict[str, Rule] | Rule | None = None
