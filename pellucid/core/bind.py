@@ -340,14 +340,15 @@ def execute(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
                 raise located_op(error, op, tensors) from None
             pass_on(error)
             raise explained(error, op, tensors, arrays, params) from error
-    aux = None
-    if op.aux and type(result) is tuple:
-        result, aux = result
+    result, aux = result if op.aux and type(result) is tuple else (result, None)
     outs = _settle(op, result, common)
     needs = tuple(isinstance(x, Tensor) and x._rg for x in tensors)
     made = finish(op, tensors, needs, params, outs, aux)
     if state.slow:
-        _watch(op, tensors, params, made, aux)
+        for step in thread.stack.ran:
+            step(op, tensors, params, made, aux)
+        if observe.observers:
+            observe.notify("operation", op, tensors, params, made)
     return _as_subclass(args, made)
 
 
@@ -501,10 +502,3 @@ def _as_subclass(args: tuple[Any, ...], made: Any) -> Any:
                     t.__class__ = kind
             break
     return made
-
-
-def _watch(op: Primitive, tensors: list[Any], params: dict[str, Any], made: Any, aux: Any) -> None:
-    for step in thread.stack.ran:
-        step(op, tensors, params, made, aux)
-    if observe.observers:
-        observe.notify("operation", op, tensors, params, made)

@@ -122,13 +122,6 @@ def playing(role: str, interpreter: Any) -> Iterator[None]:
             exchange(role, before)
 
 
-def around(steps: Steps, engine: Callable[..., Any]) -> Callable[..., Any]:
-    """What the engine does, with the interpreters' methods around it."""
-    for step in steps:
-        engine = functools.partial(step, engine)
-    return engine
-
-
 def owner(values: Iterable[Any], step: str) -> Any:
     """The method for a step that the type of one of the values defines; None for plain tensors and numbers."""
     for x in values:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
@@ -18,11 +19,11 @@ from ..backends import numpy_cpu
 from ..errors import GraphError, OperationError, returned_nothing
 from . import observe, source
 from .bind import wrap
-from .interpret import around, thread
+from .interpret import thread
 from .modes import enable_grad, local, no_grad, state
 from .primitive import RAW, TENSORS
 from .tape import Node, check_saved, saved_arrays, saved_tensors, value_at
-from .tensor import OutputSlot, Parameter, Tensor, make_tensor
+from .tensor import FAST_TYPES, OutputSlot, Tensor, make_tensor
 
 _refcount = sys.getrefcount
 _add = np.add
@@ -62,9 +63,6 @@ def fit_tensor(g: Tensor, shape: tuple[int, ...], dtype: Any) -> Tensor:
     return g
 
 
-_PLAIN = (Tensor, Parameter, type(None))
-
-
 class Run:
     """One traversal. `wanted` restricts it to the edges given (autograd.grad, `inputs=`); their gradients are collected."""
 
@@ -73,7 +71,8 @@ class Run:
     def __init__(self, create_graph: bool, keep: bool, wanted: Sequence[Any] | None, seeds: Sequence[Any] = ()) -> None:
         self.create_graph = create_graph
         # Gradients are Tensors when they are recorded, and when they carry tangents or a batch; otherwise they are arrays.
-        self.tensors = create_graph or state.slow and thread.stack.on_tensors or any([type(s) not in _PLAIN for s in seeds])  # noqa: C419
+        custom = [s for s in seeds if s is not None and type(s) not in FAST_TYPES]
+        self.tensors = create_graph or thread.stack.on_tensors or bool(custom)
         self.keep = keep
         self.heap: list[tuple[int, Node]] = []
         self.grads: dict[Any, Any] = {}
@@ -243,7 +242,10 @@ class Run:
         gs = None
         observe.notify("node_enter", node)
         try:
-            gs = around(thread.stack.gradient, self.rules)(node, g)
+            below: Any = self.rules
+            for step in thread.stack.gradient:
+                below = partial(step, below)
+            gs = below(node, g)
             observe.notify("backward_node", node, g, gs)
         finally:
             observe.notify("node_exit", node, gs)
@@ -439,19 +441,14 @@ def _root_edge(t: Tensor, k: int, what: str = "tensors") -> Any:
         raise GraphError(
             f"element {k} of {what} does not require grad and does not have a grad_fn",
             op="backward",
-            notes=_why_no_graph(t),
+            notes=[line for explain in explain_cut for line in explain(t)],
             hint="find where the graph was cut (detach(), .item(), .numpy(), no_grad, an integer or argmax operation); setting "
             "requires_grad on the loss itself hides the error without training anything",
         )
     return t._node or t
 
 
-def _why_no_graph(t: Tensor) -> list[str]:
-    """Explanations that the debug layer can add through `explain_cut`."""
-    return [line for explain in explain_cut for line in explain(t)]
-
-
-explain_cut: list[Any] = []
+explain_cut: list[Any] = []  # functions of the debug layer that explain why a tensor has no graph
 
 
 def _seed(t: Tensor, g: Any, k: int) -> Tensor:

@@ -66,7 +66,7 @@ _INSIDE = tracing.independent_codes
 _INSIDE |= {
     bind.execute.__code__, Tracer.effect.__code__, Tracer.rule.__code__,
     Tracer._whole_rule.__code__, Namespace.apply.__code__, Tracer.constant.__code__, Tracer.check.__code__,
-    observe.notify.__code__, TracedRun.send.__code__, bind._watch.__code__, METHODS["item"].__code__, METHODS["__index__"].__code__,
+    observe.notify.__code__, TracedRun.send.__code__, METHODS["item"].__code__, METHODS["__index__"].__code__,
 }  # fmt: skip
 
 
