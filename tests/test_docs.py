@@ -70,7 +70,7 @@ attach.attach()
 attach.publish(vars(pellucid), "torch")
 scope = {{}}
 exec({steps["test"]!r}, scope)
-scope["test_gudermannian"]()
+[value() for name, value in list(scope.items()) if name.startswith("test_")]
 result = doctest.testmod(module)
 assert result.attempted == 2 and not result.failed, result
 print("added")

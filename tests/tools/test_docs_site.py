@@ -11,6 +11,7 @@ import pytest
 
 from pellucid.core.primitive import PRIMITIVES
 from pellucid.core.public import FUNCTIONS, METHODS
+from pellucid.export.onnx import supported_operations
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / "tools" / "docs"
@@ -54,6 +55,12 @@ class TestReference:
         missing = {name for name in functions - listed if not name.endswith("_")}  # in-place forms stand with their methods
         assert missing == set()
         assert {name for name in METHODS if not name.startswith("_")} <= {n.removeprefix("Tensor.") for n in listed}
+
+    def test_the_operation_table_promises_the_exports_that_there_are(self, pages):
+        rows = re.findall(r'^\| <a id="op-[\w-]+"></a>`(\w+)` \|(.*)\|$', pages["operations.md"], re.MULTILINE)
+        promised = {name for name, rest in rows if rest.replace("\\|", "").split("|")[-2].strip() != "-"}
+        assert promised & OWN == set(supported_operations()) & OWN
+        assert "`Gemm`, `Transpose`, `MatMul`, `Add`" in dict(rows)["linear"]
 
     def test_every_entry_is_on_a_page_once(self, entries, pages):
         text = "\n".join(pages.values())

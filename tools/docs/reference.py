@@ -33,6 +33,9 @@ from pellucid.core.primitive import PRIMITIVES, Primitive  # noqa: E402
 from pellucid.core.public import FUNCTIONS, METHODS, PROPERTIES  # noqa: E402
 from pellucid.core.tensor import Tensor, make_tensor  # noqa: E402
 from pellucid.debug.pictures.stepping import rule_text  # noqa: E402
+from pellucid.onnx.module import supported_operators  # noqa: E402
+
+OPERATORS = frozenset(supported_operators())
 
 # Pages of functions: title, and the files whose functions they hold (patterns of paths in the package; the first that fits).
 CHAPTERS = {
@@ -181,7 +184,7 @@ def records_of(function: Callable[..., Any], depth: int = 2) -> list[Primitive]:
             cells = [c.cell_contents for c in f.__closure__ or () if _filled(c)]
             for value in [*cells, *(f.__globals__.get(n) for n in code.co_names)]:
                 if isinstance(value, Primitive):
-                    if value not in found:
+                    if value not in found and value.name in PRIMITIVES:
                         found.append(value)
                 elif inspect.isfunction(value):
                     following.append(value)
@@ -244,6 +247,31 @@ def gradient_rules(op: Primitive) -> list[str]:
         return []
     texts = {a: rule_text(op, k) for k, a in enumerate(op.args) if a in op.vjp}
     return [f"`{a}`: `{text}`" for a, text in texts.items() if text and len(text) < 100]
+
+
+def exported_as(op: Primitive) -> str:
+    """The ONNX operators that an operation is exported as: the one that does the same, or those that its rule names."""
+    if op.onnx is None:
+        return "-"
+    names = [op.onnx] if isinstance(op.onnx, str) else list(dict.fromkeys(_operators(op.onnx, set())))
+    return ", ".join(f"`{name}`" for name in names) or "by a rule"
+
+
+def _operators(rule: Any, seen: set[int]) -> Iterator[str]:
+    """The ONNX operators among the words in a rule, and in the functions of its file that it calls."""
+    if isinstance(rule, functools.partial):
+        yield from (word for word in rule.keywords.values() if word in OPERATORS)
+        rule = rule.func
+    if id(rule) in seen or not inspect.isfunction(rule):
+        return
+    seen.add(id(rule))
+    for word in rule.__code__.co_consts:
+        if isinstance(word, str) and word in OPERATORS:
+            yield word
+    for name in rule.__code__.co_names:
+        helper = rule.__globals__.get(name)
+        if inspect.isfunction(helper) and helper.__module__ == rule.__module__:
+            yield from _operators(helper, seen)
 
 
 def shapes_of(op: Primitive, most: int = 3) -> list[str]:
@@ -343,8 +371,8 @@ def facts(entry: Entry) -> Iterator[str]:
         rules = gradient_rules(main)
         if rules:
             rows.append(("Gradient", "<br>".join(rules)))
-        if main.onnx:
-            rows.append(("ONNX", f"`{main.onnx}`"))
+        if main.onnx is not None:
+            rows.append(("ONNX", exported_as(main)))
         shapes = shapes_of(main)
         if shapes:
             rows.append(("Shapes", "; ".join(shapes)))
@@ -374,8 +402,9 @@ def operations_page() -> str:
         "# Operation table",
         "",
         f"All {len(PRIMITIVES)} primitives, as they are recorded. Everything else is made of them. *Forward mode* and *batching* say",
-        "how directional derivatives and `vmap` are done: by a rule of the record, or from the other rules. In gradients `g` is the",
-        "gradient of the result, `out` the result, and `F` the operations to compute with; broadcasting is undone by the engine.",
+        "how directional derivatives and `vmap` are done: by a rule of the record, or in a word; *dims* means that dimensions move by one,",
+        "*leading* that any number of them may stand in front. *ONNX* names the operators that an operation is exported as. In gradients",
+        "`g` is the gradient of the result, `out` the result, and `F` the operations to compute with; broadcasting is undone by the engine.",
         "",
         "| operation | arguments | gradient | forward mode | batching | kind | ONNX | source |",
         "|---|---|---|---|---|---|---|---|",
@@ -391,7 +420,7 @@ def operations_page() -> str:
         rules = gradient_rules(op)
         told = isinstance(op.vjp, dict) and len(rules) == len(op.vjp)
         gradient = "<br>".join(rules).replace("|", "\\|") if told else differentiable(op)
-        lines.append(f"| {anchor}`{name}` | {arguments} | {gradient} | {forward} | {batch} | {kind} | {op.onnx or '-'} | {link} |")
+        lines.append(f"| {anchor}`{name}` | {arguments} | {gradient} | {forward} | {batch} | {kind} | {exported_as(op)} | {link} |")
     return "\n".join([*lines, ""])
 
 

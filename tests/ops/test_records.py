@@ -1,0 +1,100 @@
+"""A fact about an operation stands in its record: no table elsewhere has the operations' names for keys."""
+
+import importlib
+import pkgutil
+import sys
+import warnings
+
+import pytest
+
+import pellucid
+from pellucid.core.primitive import PRIMITIVES
+
+# Packages whose tables name functions that a program calls, many of which are operations by the same name.
+OF_FUNCTIONS = ("check", "masked", "nested")
+
+# What is still kept by operation outside of the records: how a compiled program runs it, and one table of sentences. The list
+# shrinks as records take these facts over; it must not grow.
+OF_OPERATIONS = {
+    "compiler.lower": "instructions of heavy operations in compiled programs, by family",
+    "compiler.passes": "what fuses with what",
+    "kernels": "native code by name, and lowerings by family",
+    "debug.questions.values": "advice in sentences for values that are not finite",
+}
+# Tables whose keys are other things than operations, and share names with some.
+OF_OTHER_THINGS = {
+    "core.streams.math": "functions of the vector units",
+    "ir.formula": "the functions of formulas",
+    "llvm.math": "functions of the processor",
+    "ops.index.scatter": "NumPy's functions, by the words that `reduce` takes",
+    "ops.pointwise.special_poly": "the records of one family, which are made from it",
+    "ops.reduce.segments": "words that `reduce` takes",
+    "ops.reduce.select": "types of results, by public name",
+}
+WORDS = {"saturates", "steps", "masks", "recentres", "passes", "overwrites", "diagonal"}
+
+
+@pytest.fixture(scope="module")
+def modules():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for found in pkgutil.walk_packages(pellucid.__path__, "pellucid."):
+            if not found.name.endswith("__main__"):
+                importlib.import_module(found.name)
+    return {name.removeprefix("pellucid."): module for name, module in sys.modules.items() if name.startswith("pellucid.")}
+
+
+def keyed_by_operation(modules):
+    """(module, name, keys) of the dicts and sets of words most of which are operations, each table once, where it was made."""
+    seen = {id(PRIMITIVES)}
+    for name, module in sorted(modules.items(), key=lambda item: (-item[0].count("."), item[0])):
+        for word, value in vars(module).items():
+            if not isinstance(value, (dict, set, frozenset)) or id(value) in seen or len(value) < 3:
+                continue
+            words = [key for key in value if isinstance(key, str)]
+            if len(words) == len(value) and sum(key in PRIMITIVES for key in words) >= 0.6 * len(words):
+                seen.add(id(value))
+                yield name, word, set(words)
+
+
+def belongs(name, groups):
+    return any(name == group or name.startswith(group + ".") for group in groups)
+
+
+def test_no_table_elsewhere_is_keyed_by_operations(modules):
+    known = {*OF_FUNCTIONS, *OF_OPERATIONS, *OF_OTHER_THINGS}
+    found = list(keyed_by_operation(modules))
+    assert [f"{name}.{word}" for name, word, _ in found if not belongs(name, known)] == []
+    unneeded = {group for group in known if not any(belongs(name, [group]) for name, _, _ in found)}
+    assert unneeded == set()
+
+
+def test_no_table_names_an_unknown_operation(modules):
+    unknown = {  # of what compiler.lower.table joins, some are functions that a program repeats
+        f"{name}.{word}": missing
+        for name, word, keys in keyed_by_operation(modules)
+        if belongs(name, OF_OPERATIONS) and name != "compiler.lower.table"
+        if word in ("LOWERINGS", "HANDED", "_FORMULAS", "_REDUCTIONS", "_DOMAIN")
+        if (missing := {k for k in keys - set(PRIMITIVES) if not k.startswith("_") and not k.endswith(("_vjp", "_backward"))})
+    }
+    assert unknown == {}
+
+
+def test_a_table_by_operation_is_found(modules):
+    class Toy:
+        pass
+
+    Toy.table = {"sin": 1, "cos": 2, "exp": 3, "nothing": 4}
+    assert [found[1:] for found in keyed_by_operation({"toy": Toy})] == [("table", {"sin", "cos", "exp", "nothing"})]
+
+
+def test_fields_speak_the_words_that_are_described():
+    from pellucid.core.transforms.batching import WAYS
+
+    for op in PRIMITIVES.values():
+        assert op.traits <= WORDS, op
+        assert op.batch is None or callable(op.batch) or op.batch in WAYS, op
+        assert op.onnx is None or callable(op.onnx) or op.onnx[0].isupper(), op
+        assert op.autocast in (None, "lower", "float32", "promote"), op
+        assert op.jvp is None or callable(op.jvp) or op.jvp in ("linear", "elementwise"), op
+        assert op.title, op
