@@ -157,6 +157,7 @@ KNOWN: dict[str, str] = {
     "result value, select_scatter": "elements that share memory",
     "gradient value, nn.functional.scaled_dot_product_attention float64": "products in another order",
     "gradient nan, nn.functional.hardswish": "PyTorch gives two answers for NaN, by the number of elements",
+    "gradient value, nn.functional.hardsigmoid float64": "PyTorch's 1/6 is a number of four bytes",
     "gradient nan, polar": "the slope of a NaN by its angle",
     "gradient not None for zeros": "zeros where PyTorch says that nothing depends on the argument",
     "result nan, nn.functional.multi_margin_loss": "differences of infinities, which PyTorch takes for no loss",

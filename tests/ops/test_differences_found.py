@@ -647,6 +647,12 @@ def test_types_of_losses() -> None:
             getattr(functional, f"{name}_loss")(torch.ones(1, dtype=torch.int64), torch.ones(1, dtype=torch.int64))
 
 
+def test_a_binary_cross_entropy_has_its_targets_type() -> None:
+    half, weights = torch.ones(2, dtype=torch.float16), torch.ones(2)
+    for options in ({"weight": weights}, {"pos_weight": weights}):
+        assert torch.nn.BCEWithLogitsLoss(**options)(half, half).dtype == torch.float16
+
+
 def test_tensors_of_inference_mode_are_no_views() -> None:
     with torch.inference_mode():
         x = torch.ones(2, 3).mT.requires_grad_()

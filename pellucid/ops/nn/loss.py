@@ -508,8 +508,7 @@ def binary_cross_entropy_with_logits(
             op=name,
             hint="the target has the dtype of the input: use target.float()",
         )
-    mixed = t.dtype != x.dtype
-    if mixed:  # computed in the wider of the two; the loss has the target's type, as in PyTorch
+    if t.dtype != x.dtype:  # computed in the wider of the two; the loss has the target's type, as in PyTorch
         common = promote_types(input.dtype, target.dtype).numpy
         input, target = (v if v._array.dtype == common else F.cast(v, dtype=common) for v in (input, target))
     if pos_weight is None:
@@ -517,9 +516,10 @@ def binary_cross_entropy_with_logits(
     else:
         log_weight = (pos_weight - 1) * target + 1
         loss = (1 - target) * input + log_weight * F.softplus_of(-input)
-    if mixed and loss._array.dtype != t.dtype:
+    loss = _weighted(loss, weight)
+    if loss._array.dtype != t.dtype:
         loss = F.cast(loss, dtype=t.dtype)
-    return reduce_loss(_weighted(loss, weight), reduction, "BinaryCrossEntropyWithLogits")
+    return reduce_loss(loss, reduction, "BinaryCrossEntropyWithLogits")
 
 
 @public(namespace="nn.functional torch")
