@@ -57,7 +57,11 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
             return several(xp, *wide, **given).astype(kind)
         return function(xp, *arrays, **given)
 
-    if not numbers and len(formula.values) == 2:
-        return lambda xp, x, y: several(xp, x, y)
+    if not numbers and len(formula.values) == 2 and not kernel:
+
+        def pair(xp: Any, x: Any, y: Any) -> Any:
+            return function(xp, x, y) if x.dtype.itemsize > 2 else several(xp, x, y)
+
+        return pair
     several.numbers = numbers  # type: ignore[attr-defined]
     return several

@@ -52,21 +52,19 @@ def fused_gradient(name: str, slope: Callable[..., Any], saves: str = "input", n
     kernel = name + "_backward"
     FORMULAS[kernel] = Formula(slope, names=(("g", "x"), numbers))
 
-    def gradient(F: Any, g: Any, value: Any, given: dict[str, Any]) -> Any:
-        if F.raw and type(g) is ndarray:
-            run = fused(kernel, g, value)
-            if run is not None:
-                return run(g, value, *[given[n] for n in numbers])
-        return slope(F, g, value, **given)
+    def with_numbers(F: Any, g: Any, input: Any, params: dict[str, Any]) -> Any:
+        run = fused(kernel, g, input) if F.raw and type(g) is ndarray else None
+        return slope(F, g, input, **params) if run is None else run(g, input, *[params[n] for n in numbers])
 
-    if numbers:
-        return lambda F, g, input, params: gradient(F, g, input, params)
-    if saves == "out":
-        return lambda F, g, out: gradient(F, g, out, _NO_NUMBERS)
-    return lambda F, g, input: gradient(F, g, input, _NO_NUMBERS)
+    def of_input(F: Any, g: Any, input: Any) -> Any:
+        run = fused(kernel, g, input) if F.raw and type(g) is ndarray else None
+        return slope(F, g, input) if run is None else run(g, input)
 
+    def of_out(F: Any, g: Any, out: Any) -> Any:
+        run = fused(kernel, g, out) if F.raw and type(g) is ndarray else None
+        return slope(F, g, out) if run is None else run(g, out)
 
-_NO_NUMBERS: dict[str, Any] = {}
+    return with_numbers if numbers else of_out if saves == "out" else of_input
 
 
 def keyword(named: dict[str, Any], function: str, *names: str) -> Any:
