@@ -14,6 +14,7 @@ from ..core.public import method, public, tensor_property
 from ..core.tape import Node, RemovableHandle, register
 from ..core.tensor import OutputSlot, Tensor, alias, set_requires_grad
 from ..errors import GraphError
+from .edges import at_edges
 
 
 @tensor_property
@@ -66,7 +67,7 @@ def backward(
             "or call backward() outside of functorch transforms."
         )
     if inputs is not None:
-        inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+        inputs = at_edges(inputs)
         if not inputs:
             raise GraphError("`inputs` argument to `backward()` cannot be empty.")
     reverse.backward((self,), (gradient,), retain_graph, create_graph, inputs)

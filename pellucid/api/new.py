@@ -40,5 +40,5 @@ def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
             return make_tensor(args[0]._array)
         return tensor(args[0], dtype=self.dtype, device=device or self.device)
     if len(args) == 1 and isinstance(args[0], dtypes.Size):
-        args = tuple(args[0])
+        return self.new_empty(args[0], device=device)
     return self.new_empty(args or (0,), device=device)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core import reverse
 from ..core.bind import wrap
+from ..core.public import FUNCTIONS
 from ..core.tensor import Tensor
 from ..core.tracing import constant
 from ..core.transforms.batching import Level, batched, level_of, levels, lift, lower, physical
@@ -39,7 +40,8 @@ def grad(
     else:
         results = _differentiate(outputs, inputs, seeds, retain_graph, create_graph, allow_unused)
     if materialize_grads:
-        results = tuple(x.detach() * 0 if r is None else r for r, x in zip(results, inputs, strict=True))
+        zeros = FUNCTIONS["torch"]["zeros_like"]
+        results = tuple(zeros(x, requires_grad=create_graph) if r is None else r for r, x in zip(results, inputs, strict=True))
     return tuple(results)
 
 

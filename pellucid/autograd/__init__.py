@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..api import transforms as _transforms
+from ..api.edges import at_edges as _at_edges
 from ..api.packages import keep_functions as _keep_functions
 from ..core import reverse as _reverse
 from ..core.function import Function as Function
@@ -54,7 +55,7 @@ def backward(
     >>> x.grad
     tensor([3., 3.])
     """
-    roots = _tuple(tensors)
+    roots = _at_edges(tensors)
     if grad_variables is not None:
         grad_tensors = grad_variables
     seeds = (None,) * len(roots) if grad_tensors is None else _tuple(grad_tensors)
@@ -62,7 +63,7 @@ def backward(
         raise RuntimeError(f"got {len(roots)} tensors and {len(seeds)} gradients")
     if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    _reverse.backward(roots, seeds, retain_graph, create_graph, None if inputs is None else _tuple(inputs))
+    _reverse.backward(roots, seeds, retain_graph, create_graph, None if inputs is None else _at_edges(inputs))
 
 
 def grad(
@@ -98,8 +99,14 @@ def grad(
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     unused = materialize_grads if allow_unused is None else allow_unused
+    targets = _at_edges(inputs)
+    if not targets:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    edges = (inputs,) if isinstance(inputs, (Tensor, graph.GradientEdge)) else inputs
+    if materialize_grads and any(isinstance(x, graph.GradientEdge) for x in edges):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     return _transforms.grad(
-        _tuple(outputs), _tuple(inputs), grad_outputs, retain_graph, create_graph, unused, is_grads_batched, materialize_grads
+        _at_edges(outputs), targets, grad_outputs, retain_graph, create_graph, unused, is_grads_batched, materialize_grads
     )
 
 

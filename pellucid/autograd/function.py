@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 from ..core.function import Function as Function
 from ..core.function import FunctionCtx as FunctionCtx
 from ..core.function import InplaceFunction as InplaceFunction
 from ..core.function import once_differentiable as once_differentiable
 
 BackwardCFunction = FunctionCtx
+
+
+def _saved_variables(ctx: Any) -> tuple[Any, ...]:
+    """The older name of `saved_tensors`."""
+    warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+    return ctx.saved_tensors
+
+
+FunctionCtx.saved_variables = property(_saved_variables)  # type: ignore[attr-defined]

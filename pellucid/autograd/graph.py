@@ -5,8 +5,9 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..api.edges import GradientEdge as GradientEdge
 from ..core.bind import wrap
 from ..core.interpret import pop, push, stack_of, thread
 from ..core.tape import AccumulateGrad, Packed, RemovableHandle, accumulator
@@ -20,14 +21,6 @@ class Node(abc.ABC):  # noqa: B024 (registered below)
 
 Node.register(_Node)
 Node.register(AccumulateGrad)
-
-
-class GradientEdge(NamedTuple):
-    """A place in the graph: result number `output_nr` of `node`."""
-
-    node: Any
-    output_nr: int
-    ownership_token: Any = None
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

@@ -106,8 +106,6 @@ class FunctionCtx:
                 out.append(t)
         return tuple(out)
 
-    saved_variables = saved_tensors
-
     # The node's face, since PyTorch's ctx is the node itself.
     def name(self) -> str:
         """The node's name."""
@@ -263,7 +261,7 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise GraphError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
                          "the setup_context staticmethod. For more details, please see "
                          "https://pytorch.org/docs/main/notes/extending.func.html")  # fmt: skip
-    if kwargs:
+    if kwargs or (split and cls.forward.__defaults__):
         bound = inspect.signature(cls.forward).bind(*(args if split else (ctx, *args)), **kwargs)
         bound.apply_defaults()
         args = bound.args if split else bound.args[1:]

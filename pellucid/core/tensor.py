@@ -172,7 +172,6 @@ class Tensor:
         if self._rg and value._array.dtype.kind not in kinds:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._array = value._array
-        self._ver = None
 
     @property
     def _base(self) -> Tensor | None:

@@ -1,0 +1,39 @@
+"""Places in the graph that stand for tensors in `autograd.grad` and `backward`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.tape import AccumulateGrad
+from ..core.tensor import OutputSlot, Tensor, make_tensor
+
+
+class GradientEdge(NamedTuple):
+    """A place in the graph: result number `output_nr` of `node`."""
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
+
+
+def _at(edge: GradientEdge) -> Tensor:
+    """A tensor at a place in the graph: the leaf itself, or one of no memory with the shape and dtype of what was computed there."""
+    node = edge.node
+    if isinstance(node, AccumulateGrad):
+        return node.variable
+    shape, dtype, place = node.shape, node.dtype, node
+    if isinstance(dtype, (tuple, list)):
+        shape, dtype, place = shape[edge.output_nr], dtype[edge.output_nr], OutputSlot(node, edge.output_nr)
+    result: Tensor = make_tensor(np.broadcast_to(np.zeros((), dtype), shape))
+    result._node = place
+    result._rg = True
+    return result
+
+
+def at_edges(given: Any) -> tuple[Any, ...]:
+    """One tensor or place in the graph, or several, as a tuple of tensors."""
+    several: Sequence[Any] = (given,) if given is None or isinstance(given, (Tensor, GradientEdge)) else tuple(given)
+    return tuple([_at(x) if isinstance(x, GradientEdge) else x for x in several])
