@@ -30,8 +30,8 @@ from ..capture.guards import Guard, Opaque, changed
 from ..capture.side_effect_tracker import SideEffectTracker
 from ..capture.side_effects import Again, Growing, written_by
 from ..capture.structure import Slot, carried_back, flatten, lifted, masked, numbers_in, rebuild
+from ..capture.tensor_attributes import TensorAttributes
 from ..capture.witness import Witness
-from ..marks import Marks
 from ..trace.arrays import memory_of
 from ..trace.control_flow import Later
 from ..trace.numbers import is_read, settle
@@ -129,7 +129,7 @@ class _Tracing:
         tracer.began = count()
         # Weakly: a gradient that the call clears is to be let go.
         versions = [(weakref.ref(t), _writes(t)) for t in (*tensors, *environment.found)]
-        marks = Marks([*tensors, *environment.found])
+        attributes = TensorAttributes([*tensors, *environment.found])
         try:
             self._call()
         except TypeError as error:
@@ -148,7 +148,7 @@ class _Tracing:
             self._settle(earlier)
             if witness.asks_for_graphs and any(t._node is not None for t in tensors):
                 raise Refusal("the step looks at the graph of an argument, another one at each call", witness.entry)
-            self.marks = marks.settle(traced.result, self.guards, environment, witness)
+            self.marks = attributes.settle(traced.result, self.guards, environment, witness)
             self._find_changes()
             self._name_outputs()
             traced.version = self._version()
@@ -450,8 +450,8 @@ class _Tracing:
         self.drift = self._drifting(dynamic)
         dynamic += [b for _, b in self.drift]
         read = {v.buffer for i in program.instructions for v in i.reads()} | {v.buffer for v in program.outputs}
-        computed = [c for c in tracer.computed if c[0] in read]
-        dynamic += [buffer for buffer, *_ in computed]
+        computed = [c for c in tracer.computed if c.buffer in read]
+        dynamic += [c.buffer for c in computed]
         made_forward = {v.buffer for i in forward for v in i.made() if v.buffer.kind == "temp"}
         used_backward = {v.buffer for i in backward for v in (*i.reads(), *i.made()) if v.buffer.kind == "temp"}
         kept = sorted(made_forward & used_backward, key=lambda b: b.number)

@@ -15,6 +15,7 @@ from ...ir import Buffer, Program, Value
 from ..capture.side_effects import restore, saved
 from ..capture.structure import rebuild
 from ..trace.arrays import memory_of, numpy_dtype
+from ..trace.recording import NumberInput
 from .admission import Admission, overlap
 from .execute import Executable
 from .node import freed, record
@@ -86,7 +87,7 @@ class Code:
     run: Executable
     backward: Backward | None
     moving: list[Any]  # whose gradients there are at the start: an argument's position, or a tensor
-    computed: list[tuple[Any, Any, list[int], Any]]  # of numbers: buffer, function, positions of the numbers, dtype
+    computed: list[NumberInput]
     overwrites: list[tuple[int, int]]  # arguments, and how often each counts as overwritten
     written: list[tuple[Tensor, int]]  # tensors of the state, likewise
     decides: bool  # whether a value decides if the program goes on
@@ -98,7 +99,7 @@ class Code:
 
     def numbers(self, numbers: list[Any]) -> list[ndarray]:
         """What the program is given of numbers."""
-        return [np.asarray(f([numbers[k] for k in ks]), kind) for _, f, ks, kind in self.computed]
+        return [c.array(numbers) for c in self.computed]
 
     def count_writes(self, tensors: list[Tensor]) -> None:
         """Count what the program has written to arguments and state; arguments that share memory may share their counter."""

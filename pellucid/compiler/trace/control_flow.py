@@ -14,7 +14,7 @@ from ...core.primitive import Primitive
 from ...core.tensor import Tensor, make_tensor
 from ...ir import Instruction, Value
 from .numbers import is_read, read
-from .recording import Recording
+from .recording import NumberInput, Recording
 from .refusal import refusal_of
 
 
@@ -80,7 +80,7 @@ class ControlFlow(Recording):
         place = self.declare(array, "input", f"n{self.count}")
         self.given[place.buffer] = k = self.count
         self.count += 1
-        self.computed.append((place.buffer, lambda values: values[0], [k], array.dtype))
+        self.computed.append(NumberInput(place.buffer, lambda values: values[0], [k], array.dtype))
         return read(value, self, (place, None))
 
     def number_later(self, value: Any) -> Any:
@@ -99,7 +99,8 @@ class ControlFlow(Recording):
         if known is None or known[0]() is not number:  # identities are used again
             array = bind._number_array(op, number.plain, kind)
             place = self.declare(array, "input", f"n{len(self.computed)}")
-            self.computed.append((place.buffer, number.compute, [self.given[v.buffer] for v, _ in number.terms], array.dtype))
+            positions = [self.given[v.buffer] for v, _ in number.terms]
+            self.computed.append(NumberInput(place.buffer, number.compute, positions, array.dtype))
             known = self._operands[id(number), kind] = weakref.ref(number), make_tensor(array)
         return known[1]
 

@@ -5,13 +5,29 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy import ndarray
 
 from ...core.tensor import Tensor
 from ...ir import Buffer, Program, Value
 from .refusal import Refusal
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class NumberInput:
+    """An input of the program that each call computes of the numbers that it is given, those at `positions`."""
+
+    buffer: Buffer
+    compute: Callable[[list[Any]], Any]
+    positions: list[int]
+    dtype: np.dtype
+
+    def array(self, numbers: list[Any]) -> ndarray:
+        """The input of a call, an array without dimensions."""
+        return np.asarray(self.compute([numbers[k] for k in self.positions]), self.dtype)
 
 
 class Recording:
@@ -23,7 +39,7 @@ class Recording:
     changed: Callable[[], bool]
     changes: Any
     cleared: set[int]
-    computed: list[tuple[Buffer, Callable[[list[Any]], Any], list[int], Any]]
+    computed: list[NumberInput]
     count: int
     given: dict[Buffer, int]
     inside: Any

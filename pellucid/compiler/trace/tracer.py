@@ -31,6 +31,7 @@ from .backward import TracedRun
 from .control_flow import ControlFlow
 from .events import Events
 from .numbers import is_read, observed, unwatched
+from .recording import NumberInput
 from .refusal import Refusal, frame_of, line_in, refusal_of
 from .symbols import DATA_DEPENDENT, Namespace, Unsupported
 from .watch import hidden, unseen
@@ -83,7 +84,7 @@ class Tracer(ControlFlow, Events):
         self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
         self._foreign: list[tuple[int, int, int]] = []  # memory among those that no array owns
         self.given: dict[Buffer, int] = {}  # numbers among the arguments, and the place of each
-        self.computed: list[tuple[Buffer, Callable[[list[Any]], Any], list[int], Any]] = []  # what each call computes of those
+        self.computed: list[NumberInput] = []  # what each call computes of those
         self.partial: list[tuple[Callable[[list[Any]], Any], list[int]]] = []  # what fails for some of them
         self.count = 0  # of numbers that each call is given
         self.changes: Any = None  # what the call changes in Python

@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from types import CodeType
 from typing import Any
 
-from ..core.tensor import Parameter, Tensor
-from .capture.guards import SCALARS, Guard
-from .capture.structure import flatten
-from .trace.refusal import Refusal
+from ...core.tensor import Parameter, Tensor
+from ..trace.refusal import Refusal
+from .guards import SCALARS, Guard
+from .structure import flatten
 
 _LIBRARY = frozenset(dir(Tensor)) | frozenset(dir(Parameter))
 
 
-class Marks:
+class TensorAttributes:
     """The attributes that some tensors have when a traced call begins."""
 
     def __init__(self, tensors: list[Tensor]) -> None:
