@@ -153,6 +153,12 @@ def _to_dtype(x: Tensor, kind: dtypes.dtype, copy: bool = False) -> Tensor:
     return F.cast(x, dtype=target)
 
 
+def _no_form_of_to(args: tuple[Any, ...]) -> Exception:
+    return ArgumentTypeError(
+        f"to() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})"
+    )
+
+
 @method()
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """`to(dtype)`, `to(device, dtype)`, `to(other)`: the tensor in another dtype or on another device, itself when nothing changes.
@@ -178,22 +184,19 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         kind = rest.pop(0)
     elif rest and (rest[0] is None or isinstance(rest[0], (str, dtypes.device))):
         where = rest.pop(0)
-        if rest and (rest[0] is None or isinstance(rest[0], dtypes.dtype)):
-            kind = rest.pop(0)
+        if rest and rest[0] is not None and not isinstance(rest[0], dtypes.dtype):  # flags come after a dtype only
+            raise _no_form_of_to(args)
+        kind = rest.pop(0) if rest else kind
     elif rest and isinstance(rest[0], int) and not isinstance(rest[0], bool):
         where = dtypes.device("cuda", rest.pop(0))
     elif rest:
-        raise ArgumentTypeError(
-            f"to() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})"
-        )
+        raise _no_form_of_to(args)
     if rest and isinstance(rest[0], bool):
         rest.pop(0)
     if rest and isinstance(rest[0], bool):
         copy = rest.pop(0)
     if rest:
-        raise ArgumentTypeError(
-            f"to() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})"
-        )
+        raise _no_form_of_to(args)
     if other is not None:
         kind, where = other.dtype, other.device
     result = self

@@ -267,3 +267,12 @@ def test_functions_stay_when_modules_of_their_name_are_imported():
         module = importlib.import_module(f"{package.__name__}.{name}")
         setattr(package, name, module)  # what the import system does
         assert callable(getattr(package, name))
+
+
+@pytest.mark.parametrize("given", [("cpu", True), (None, True), ("cpu", torch.device("cpu")), (torch.float64, torch.device("cpu"))])
+def test_arguments_that_no_form_of_to_takes(given):
+    for convert in (torch.ones(2).to, nn.Linear(2, 2).to):
+        with pytest.raises(TypeError, match="^to\\(\\) received an invalid combination of arguments"):
+            convert(*given)
+    assert nn.Linear(2, 2).to("cpu", torch.float64, True).weight.dtype is torch.float64
+    assert torch.ones(2).to(None, torch.float64, True).dtype is torch.float64

@@ -63,16 +63,16 @@ class ConvertMixin:
         tensor = kwargs.pop("tensor", None)
         if kwargs:
             raise ArgumentTypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
-        rest = list(args)
+        rest, flagged = list(args), False  # flags come after a dtype only
         if rest and isinstance(rest[0], Tensor):
             tensor = rest.pop(0)
         elif rest and isinstance(rest[0], dtypes.dtype):
             kind = rest.pop(0)
         elif rest:
             where = rest.pop(0)
-            if rest and (rest[0] is None or isinstance(rest[0], dtypes.dtype)):
-                kind = rest.pop(0)
-        if rest and not isinstance(rest[0], bool):
+            flagged = len(rest) > 0 and rest[0] is not None and not isinstance(rest[0], dtypes.dtype)
+            kind = rest.pop(0) if rest and not flagged else kind
+        if flagged or (rest and not isinstance(rest[0], bool)):
             raise ArgumentTypeError(
                 f"to() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})"
             )
