@@ -9,6 +9,7 @@ import numpy as np
 from ..events import VIEWS, Op, Site, Value, lineage
 from ..rule import Rule, cause_site
 from .losses_origin import SOFTMAXES, Sampled, is_index, is_normalised
+from .origins import written_at
 
 
 class SoftmaxWrongDim(Rule):
@@ -228,11 +229,19 @@ class SoftmaxWrongDim(Rule):
         shape = list(value.shape) if isinstance(value, Value) else []
         dim = made.args.get("dim")
         self.report(
-            cause_site(made),
+            axis_at(made),
             f"{made.name} goes over dim {_axis(made)} of {shape}{' (no dim is given)' if dim is None else ''}, but {use}.",
             evidence={"dim": dim, "shape": shape, "used_at": where or str(loss.site if loss is not None else None)},
             fix=f"normalise over the classes or positions that belong together: another `dim` for {made.name} (often -1)",
         )
+
+
+def axis_at(op: Op) -> Any:
+    """Where the axis of a softmax is written: the default of an argument, the call of a helper, else its own line."""
+    site = cause_site(op)
+    if site is None or op.args.get("dim") is None:
+        return site
+    return written_at(site, "dim", 1 if op.direct and not op.method else 0) or site
 
 
 _THROUGH = VIEWS | {"dropout", "clamp", "masked_fill", "mul", "div", "log", "add", "neg", "mean"}

@@ -16,13 +16,15 @@ from .places import Place, tree, uncalled
 class _Used:
     """A gradient as a step used it."""
 
-    __slots__ = ("cleared", "gradient", "stale", "step", "version")
+    __slots__ = ("between", "cleared", "gradient", "last", "stale", "step", "version")
 
     def __init__(self, gradient: Any, version: int, step: int) -> None:
         self.gradient = weakref.ref(gradient)
         self.version = version
         self.step = step
         self.stale: Site | None = None  # the backward that added to it
+        self.last: Site | None = None  # the last that did
+        self.between = False  # another optimizer has stepped since: the first was meant for that one
         self.cleared: list[tuple[Site | None, set[int]]] = []  # what was cleared before that backward: where, which leaves
 
 
@@ -67,6 +69,8 @@ class MissingZeroGrad(Rule):
         version = self.session.engine.version
         for a in event.accumulated:
             used = self._used.get(a.value.id)
+            if used is not None:
+                used.last = event.site
             if used is None or used.stale is not None:
                 continue
             gradient = a.value.gradient
@@ -89,6 +93,9 @@ class MissingZeroGrad(Rule):
         """The gradients are used now."""
         if event.closure:  # its backward has run inside of the step
             self._check(event.optimizer.params(), event.site, event.optimizer.class_name, event.optimizer.name)
+        own = {v.id for v in event.optimizer.params()}
+        for key, used in self._used.items():
+            used.between = used.between or used.stale is not None and key not in own
         for value in event.optimizer.params():
             if event.zeroed:
                 self._used.pop(value.id, None)
@@ -162,7 +169,7 @@ class MissingZeroGrad(Rule):
             )
             return
         self.report(
-            used.stale,
+            used.last if used.between else used.stale,
             f"this backward adds to gradients that {who} had already used: nothing clears them in between, "
             "so each step uses the sum of all gradients so far.",
             evidence={

@@ -434,7 +434,7 @@ def _made_whole(value: Value) -> Site | None:
             break
         value = made.inputs[0]
     made = value.producer
-    return made.site if made is not None and made.name.removeprefix("new_").removesuffix("_like") in ("zeros", "empty") else None
+    return made.site if made is not None and made.name.removeprefix("new_").removesuffix("_like") in ("zeros", "empty", "full", "ones") else None
 
 
 def _is_log(value: Value) -> bool:

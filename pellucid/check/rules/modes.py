@@ -24,7 +24,7 @@ from ..events import (
     lineage,
 )
 from ..rule import Rule
-from .origins import defaulted
+from .origins import defaulted, written_at
 from .places import Place, assigned_before, function_around, loop_test, tree, uncalled
 
 DROPOUT = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
@@ -330,19 +330,23 @@ class TrainInEvalMode(Rule):
     id = "PL402"
     severity = "error"
     summary = "training with dropout or batch norm in eval mode"
+    supersedes = ("dead-units",)
     ops = EvalInTrainMode.ops
 
     def __init__(self) -> None:
         self._passes: dict[int, _EvalPass] = {}  # by number of the root call, until a backward has seen them
         self._waiting: dict[int, _EvalPass] = {}  # by `Value.id` of the parameters that got a gradient through them
         self._evals: dict[int, Site | None] = {}  # where a module was switched to eval mode
+        self._begun: dict[int, Site | None] = {}  # where it was put into train mode last
         self._switches = _Switches()
 
     def on_switch(self, event: Switched) -> None:
         """`eval()` or `train()`."""
         self._switches.note(event)
         self._evals.pop(id(event.module), None)
-        if not event.training:
+        if event.training:
+            self._begun[id(event.module)] = event.site
+        else:
             self._evals[id(event.module)] = event.site
 
     def on_op(self, op: Op) -> None:
@@ -417,6 +421,9 @@ class TrainInEvalMode(Rule):
             call = found.call
             made = self._evals.get(id(call.module))
             place = _cause_of(made) if made is not None else None
+            begun = self._begun.get(id(call.module))
+            if place is None and made is not None and begun is not None and begun.code is call.site.code is not made.code:
+                place = begun  # once, before a loop in which another function puts it into eval mode
             if call.training and call.module is not None:
                 own = next((place for _, _, op in found.layers if (place := self._by_default(op)) is not None), None)
                 made, place = None, _mode_set(self.session.recorder, call.module, True) or own
@@ -558,12 +565,25 @@ class BatchNormBatchOfOne(Rule):
             site, evidence["called_at"] = loader.site or site, site
             if (loader.batch_size or 1) > 1:
                 fix = "the last batch of the loader has one sample left over: give it `drop_last=True` for training"
+        else:
+            site = _split_at(op.module.root.inputs) or site if op.module is not None else site
         self.report(
             site,
             f"{layer} normalises a batch of one (shape {list(shape)}) in train mode: {what}.",
             evidence=evidence,
             fix=fix,
         )
+
+
+def _split_at(inputs: tuple[Value, ...]) -> Any:
+    """Where a batch was split into parts of one, or where their size is written."""
+    for made in (o for v in inputs[:1] for o in lineage(v, limit=8)):
+        if made.name in ("split", "chunk", "tensor_split") and made.site is not None and made.direct:
+            given = made.inputs[0].shape[:1] if made.inputs else ()
+            if given and given[0] > 1:
+                place = 0 if made.method else 1
+                return written_at(made.site, "split_size" if made.name == "split" else "chunks", place) or made.site
+    return None
 
 
 class _Masked:

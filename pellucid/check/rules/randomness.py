@@ -31,7 +31,7 @@ from ..events import (
 )
 from ..rule import Rule
 from ..signatures import RANDOM
-from .places import Place, assignments
+from .places import Place, assignments, function_around
 from .places import tree as parsed
 
 DROPOUT = frozenset("dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout".split())
@@ -105,6 +105,16 @@ class _Drawn:
         self.optimizer: OptimizerInfo | None = None
         self.repeats = 0
         self.told = False
+
+
+def _cached(mask: Value) -> Any:
+    """The decorator that keeps the result of the function in which something was drawn."""
+    for made in lineage(mask, VIEWS | {"gt", "lt", "ge", "le", "div", "mul", "bernoulli"}, 30):
+        function = function_around(made.site.file, made.site.line) if made.site is not None else None
+        for decorator in function.decorator_list if function is not None else ():
+            if "cache" in ast.unparse(decorator):
+                return Place(made.site.file, decorator.lineno)
+    return None
 
 
 class SameMask(Rule):
@@ -324,7 +334,7 @@ class SameMask(Rule):
         if len(steps) == 4:
             what = "noise" if op.name == "add" else "dropout mask"
             self.report(
-                op.site,
+                _cached(mask) or op.site,
                 f"this {what} is the same in each of 4 steps: it was drawn once, before.",
                 evidence={"shape": list(mask.shape), "steps": steps, "mask": mask.name},
                 fix="draw it in every forward" + (", or use nn.Dropout" if op.name != "add" else ""),

@@ -283,7 +283,10 @@ class NanBorn(Rule):
                 _fix(op),
                 False,
             )
-        if hidden is not None and not hidden.bad_inputs:
+        while hidden is not None and hidden.bad_inputs:  # back to where it began
+            made_by = [x.producer.number for _, x in hidden.bad_inputs if x.producer is not None]
+            hidden = next((self._bad[n] for n in made_by if n in self._bad), None)
+        if hidden is not None:
             what = f"a later operation hides that in the forward, but its derivative is {word} in the backward"
             cause = self._born(hidden, what)
             cause.evidence |= evidence

@@ -6,7 +6,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 
 def evaluate(model, loader):
-    model.eval()  # <- finding
+    model.eval()
     right = 0
     with torch.no_grad():
         for x, y in loader:
@@ -21,7 +21,7 @@ train_loader = DataLoader(TensorDataset(x[:32], y[:32]), batch_size=8, shuffle=T
 val_loader = DataLoader(TensorDataset(x[32:], y[32:]), batch_size=8)
 model = nn.Sequential(nn.Linear(6, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.3), nn.Linear(16, 2))
 optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-model.train()
+model.train()  # <- finding
 for epoch in range(3):
     for features, labels in train_loader:
         optimizer.zero_grad()
