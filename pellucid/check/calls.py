@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .events import Called, Computed, Converted, Failure, Op, Value, Written
-from .instrument import DISTRIBUTIONS, JOINED, LEGACY, MAKERS, OVERWRITE, WATCHED
+from .instrument import COMPOSITES, DISTRIBUTIONS, JOINED, LEGACY, MAKERS, OVERWRITE, WATCHED
 from .recorder import Recorder
 
 
@@ -24,6 +24,8 @@ class Calls:
         name = getattr(function, "__name__", "").rpartition(".")[2]
         if self.recorder.idle:
             return function(*args, **kwargs)
+        if name in COMPOSITES:
+            return self.recorder.composite(name, function, args, kwargs)
         if name in LEGACY:
             return self.recorder.composite("tensor", function, args, kwargs)
         if name in WATCHED:

@@ -28,6 +28,9 @@ DISTRIBUTIONS = frozenset(
 MAKERS = frozenset({"sample", "Parameter"})
 """What draws from a distribution, and what makes a leaf of a tensor."""
 
+COMPOSITES = frozenset({"pad_sequence"})
+"""Functions of the library's that are told as one operation."""
+
 WATCHED = frozenset("hash default_rng RandomState Random".split())
 """Functions that are told when they are called: what they give differs from run to run."""
 
@@ -104,7 +107,7 @@ class _Calls(ast.NodeTransformer):
         function = node.func
         keywords = {k.arg for k in node.keywords}
         name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
-        distribution = name in DISTRIBUTIONS or name in MAKERS or bool(keywords & {"logits", "probs"}) and name != "super"
+        distribution = name in DISTRIBUTIONS or name in MAKERS or name in COMPOSITES or bool(keywords & {"logits", "probs"}) and name != "super"
         owner = function.value if isinstance(function, ast.Attribute) else None
         of_numpy = isinstance(owner, ast.Name) and owner.id in _NUMPY
         written = owner is not None and (

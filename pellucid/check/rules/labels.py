@@ -14,6 +14,7 @@ import numpy as np
 from ..events import VIEWS, Backward, Batch, Converted, Failure, LoaderInfo, Op, Read, Site, Value, Written, lineage
 from ..rule import Rule
 from .losses_origin import Sampled, origin
+from .origins import written_at
 from .places import Place, assigned_before, tree, written_to
 
 CLASS_LOSSES = ("cross_entropy", "nll_loss", "nll_loss2d")
@@ -108,6 +109,8 @@ class LabelDtype(Rule):
     def on_batch(self, event: Batch) -> None:
         """Which of them a batch's tensors come from."""
         tensors = self._tensors.get(event.loader.number)
+        if tensors is None and self._arrays:
+            self._of_data_set(event)
         recent, self._recent = self._recent, {}
         whole, self._cut = self._cut, set()
         if tensors is None:  # samples that the data set's own code has cast, put together without a trace
@@ -212,6 +215,22 @@ class LabelDtype(Rule):
             if values is not None and values.dtype == array.dtype and array.size and np.isin(array.reshape(-1)[:200], values).all():
                 return entry
         return None
+
+    def _of_data_set(self, event: Batch) -> None:
+        """Numbers out of an array of the data set's that fractions were cut off in."""
+        owned = [a for a in getattr(event.loader.dataset, "__dict__", {}).values() if isinstance(a, np.ndarray)]
+        for entry in self._arrays:
+            held = entry[0]()
+            if held is None or entry[2]["what"] != "truncates" or not any(a is held for a in owned):
+                continue
+            for given in event.values:
+                made = given.producer
+                plain = made is None or made.name in ("tensor", "as_tensor", "stack")
+                array = given.numpy() if given.ndim == 1 and plain else None
+                if array is not None and array.size > 1 and np.isin(array, held).all():
+                    number = -self.session.recorder.number()
+                    self._lossy[number] = entry[3], "truncates", entry[2]
+                    self._cast_batches[given.id] = number
 
     def _all_cut(self, given: Value, whole: set[int]) -> int | None:
         """The key of a number cut to a whole one, if a batch has no other numbers than such."""
@@ -516,7 +535,7 @@ class LabelRange(Rule):
     severity = "error"
     summary = "labels out of the range of the loss"
     ops = (
-        *BINARY, "soft_margin_loss", "hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss", "poisson_nll_loss", "ctc_loss",
+        *BINARY, *CLASS_LOSSES[:2], "pad_sequence", "soft_margin_loss", "hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss", "poisson_nll_loss", "ctc_loss",
         "multilabel_soft_margin_loss", *REGRESSION, "getitem",
     )  # fmt: skip
 
@@ -525,6 +544,7 @@ class LabelRange(Rule):
         self._signs: dict[
             Site | None, Site | None
         ] = {}  # by place of a loss: where its labels were made, asked while that is known
+        self._padded: dict[int, tuple[Any, int, int]] = {}  # by id of labels that were filled up: where, with what, how many places
         self._from_end: dict[int, tuple[Op, int, int]] = {}  # by number: scores that were taken with negative class numbers
 
     def on_backward_begin(self, event: Backward) -> None:
@@ -558,6 +578,57 @@ class LabelRange(Rule):
         )
         if array is not None and array.size and array.dtype.kind == "i" and array.min() < 0 and len(self._from_end) < 64:
             self._from_end[op.number] = op, int(array.min()), int((array < 0).sum())
+
+    def _pads(self, op: Op) -> None:
+        """Labels of different lengths, filled up with a number that is a class."""
+        out, number = op.output, op.args.get("padding_value", 0)
+        lengths = {v.shape[0] for v in op.inputs if v.ndim}
+        if out is None or out.is_floating_point or len(lengths) < 2 or not isinstance(number, (int, float)):
+            return
+        arrays = [a for v in op.inputs if (a := v.numpy()) is not None]
+        real = sum(int((a == number).sum()) for a in arrays)
+        if real >= 2 and real > 0.02 * sum(a.size for a in arrays):
+            if len(self._padded) > 64:
+                self._padded.clear()
+            self._padded[out.id] = op.site, int(number), out.numel - sum(a.size for a in arrays)
+
+    def _class_left_out(self, op: Op) -> None:
+        """`ignore_index` that is a class of single labels; padding that is one, and that the loss does not ignore."""
+        target, scores, ignored = op.args.get("target"), op.args.get("input"), op.args.get("ignore_index")
+        if not isinstance(target, Value) or not isinstance(scores, Value) or target.is_floating_point or not isinstance(ignored, int):
+            return
+        value, whole = target, target.ndim == 1
+        for _ in range(20):
+            padded = self._padded.get(value.id)
+            if padded is not None:
+                if padded[1] != ignored and op.args.get("reduction") != "none" and op.args.get("weight") is None:
+                    self.report(
+                        padded[0],
+                        f"shorter rows are filled up with {padded[1]} here, which is a class among these labels: {op.name} counts "
+                        f"{padded[2]} places that are no label as that class.",
+                        evidence={"padding": padded[1], "places": padded[2], "loss_at": op.site},
+                        fix=f"fill up with a number that is no class, `padding_value={ignored if ignored < 0 else -100}`, which the loss ignores",
+                    )
+                return
+            made = value.producer
+            whole = whole and value.ndim == 1
+            if made is None or made.name not in VIEWS or not made.inputs:
+                break
+            value = made.inputs[0]
+        if not whole or ignored < 0 or scores.ndim != 2 or ignored >= scores.shape[1]:
+            return
+        array = target.numpy()
+        count = int((array == ignored).sum()) if array is not None else 0
+        if array is not None and array.size >= 8 and count >= 2 and np.unique(array).size > 1:
+            written = op.site if op.direct or op.module is None else op.module.made or op.site
+            place = written_at(written, "ignore_index", 2 if not op.direct else 4) if written is not None else None
+            self.report(
+                place or written,
+                f"the loss ignores class {ignored}, and {count} of {array.size} labels are of it: it is never learned.",
+                evidence={"ignore_index": ignored, "labels": count, "of": int(array.size), "loss_at": op.site},
+                fix="give `ignore_index` a number that is no class (-100, which is the default)",
+                severity="warning",
+            )
 
     def _beyond(self, op: Op) -> None:
         """Targets that a squashed prediction can never reach."""
@@ -647,7 +718,13 @@ class LabelRange(Rule):
         if op.name in REGRESSION:
             self._beyond(op)
             return
+        if op.name == "pad_sequence":
+            self._pads(op)
+            return
         if not self._sampled.due(op.site):
+            return
+        if op.name in CLASS_LOSSES:
+            self._class_left_out(op)
             return
         if op.name in BINARY:
             if op.args.get("reduction") != "none":

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import weakref
 from typing import Any
 
 import numpy as np
 
-from ..events import VIEWS, Backward, Batch, LoaderInfo, Op, Site, Value
+from ..events import VIEWS, Backward, Batch, LoaderInfo, Op, Site, Value, Written
 from ..rule import Rule, cause_site
 from ..signatures import RANDOM
 from .misaligned import apart
@@ -40,7 +41,7 @@ class LossAtChance(Rule):
     id = "PL690"
     severity = "warning"
     summary = "the loss stays at chance level or constant"
-    ops = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits", "binary_cross_entropy", "mse_loss", *_NORMS)
+    ops = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits", "binary_cross_entropy", "mse_loss", "from_numpy", *_NORMS)
 
     def __init__(self) -> None:
         self._curves: dict[tuple[Site | None, int], _Curve] = {}
@@ -49,6 +50,8 @@ class LossAtChance(Rule):
         self._drawn: set[int] = set()
         self._visits: dict[Site | None, int] = {}
         self._last = False
+        self._memory: list[tuple[Any, Any]] = []  # weak references to arrays that tensors were made of, and to these
+        self._turned: Any = None  # where such an array was shuffled or sorted in place
         self._wiped: Any = None  # where a norm over one element makes the same number of every input
         self._alike: dict[
             int, tuple[Any, bool, int, float, bool]
@@ -127,6 +130,11 @@ class LossAtChance(Rule):
             if self._wiped is None and op.grad_enabled and _over_one(op):
                 self._wiped = cause_site(op)
             return
+        if op.name == "from_numpy":
+            given = next((a.value for a in op.args.values() if type(a).__name__ == "Foreign"), None)
+            if isinstance(given, np.ndarray) and given.ndim and len(self._memory) < 64:
+                self._memory.append((weakref.ref(given), given.ndim))
+            return
         visits = self._visits[op.site] = self._visits.get(op.site, 0) + 1
         target, scores = op.args.get("target"), op.args.get("input")
         if visits > 64 or not isinstance(target, Value) or not isinstance(scores, Value):
@@ -158,6 +166,17 @@ class LossAtChance(Rule):
             classes,
             target.id in self._drawn or _is_drawn(target, op.step),
         )
+
+    def on_write(self, event: Written) -> None:
+        """`rng.shuffle(labels)`, which are the memory of a tensor."""
+        if event.value is None and event.inplace and self._turned is None:
+            arrays = [a for ref, _ in self._memory if (a := ref()) is not None]
+            if len(arrays) > 1 and any(np.may_share_memory(a, event.target) for a in arrays) and event.target.ndim == 1:
+                self._turned = event.site
+
+    def _apart(self, file: str) -> Any:
+        """Where inputs and labels are put into different orders."""
+        return apart(file) or self._turned
 
     def finish(self) -> None:
         """Judge, when nothing else was found and training went on for a while."""
@@ -210,7 +229,7 @@ class LossAtChance(Rule):
         first, last = losses[:third], losses[-third:]
         noise = float(np.sqrt(first.var() / third + last.var() / third))
         drop = float(first.mean() - last.mean())
-        mixed = apart(curve.site.file) if curve.site is not None else None  # then a loss that falls a little learns by heart
+        mixed = self._apart(curve.site.file) if curve.site is not None else None  # then a loss that falls a little learns by heart
         if last.mean() < (0.85 if mixed is not None else 0.97) * chance:
             return
         flat = last.mean() > 0.998 * chance and _is_flat(last)  # it came down to chance, and stays there
@@ -231,7 +250,7 @@ class LossAtChance(Rule):
 
     def _judge_guess(self, curve: _Curve, losses: Any, chance: float) -> None:
         """A squared error no better than that of the targets' mean, where inputs and targets are ordered apart."""
-        place = apart(curve.site.file) if curve.site is not None else None
+        place = self._apart(curve.site.file) if curve.site is not None else None
         third = losses.size // 3
         first, last = losses[:third], losses[-third:]
         if (
@@ -251,7 +270,7 @@ class LossAtChance(Rule):
     def _tell(self, curve: _Curve, losses: Any, message: str, evidence: dict[str, Any]) -> None:
         shown = [float(f"{v:.5g}") for v in losses[np.linspace(0, losses.size - 1, 6).astype(int)]]
         self.report(
-            apart(curve.site.file) or self._wiped or curve.site if curve.site is not None else None,
+            self._apart(curve.site.file) or self._wiped or curve.site if curve.site is not None else None,
             message,
             evidence={"loss": curve.name, "loss_at": curve.site, "steps": int(losses.size), "losses": shown, **evidence},
             fix="see whether a few examples can be learned by heart; if not, look at the gradients (`pellucid.explain`), "

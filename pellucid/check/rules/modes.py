@@ -25,7 +25,7 @@ from ..events import (
 )
 from ..rule import Rule
 from .origins import defaulted, written_at
-from .places import Place, assigned_before, function_around, loop_test, tree, uncalled
+from .places import Place, assigned_before, attribute_place, function_around, loop_test, tree, uncalled
 
 DROPOUT = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
 
@@ -141,7 +141,12 @@ class EvalInTrainMode(Rule):
         layer, root = call.module, call.root.module
         if layer is None or root is None or op.direct or not call.training or call is call.root or call.made is None:
             return None
-        names = self.session.recorder.names
+        names, top = self.session.recorder.names, call
+        while top.parent is not None and top.parent.training:
+            top = top.parent
+        if top is not call and top.parent is not None and top.module is not None and names.inner_path(root, top.module) is None:
+            kept = self._outside.setdefault(id(top.module), (weakref.ref(top.module), call.root.number))[0]() is top.module
+            return _held_in_list(self.session.recorder, root, top.module) if kept and id(top.module) in self._trained_models else None
         if names.inner_path(root, layer) is None:
             held = self._outside.setdefault(id(layer), (weakref.ref(layer), call.root.number))
             kept = held[0]() is layer and held[1] != call.root.number
@@ -250,9 +255,9 @@ class EvalInTrainMode(Rule):
             module = call.module
             if held.read is None or (call.site, call.grad_enabled) in self._trained_sites:
                 continue
-            if module is not None and id(module) not in self._trained_models and not self._is_copy(module):
+            if module is not None and id(module) not in self._trained_models and held.place is None and not self._is_copy(module):
                 continue
-            if self._repeated(held):
+            if held.place is None and self._repeated(held):
                 continue
             kinds = " and ".join(f"{kind} ({path})" for kind, path in held.kinds.items())
             acts = "act" if len(held.kinds) > 1 else "acts"
@@ -297,6 +302,15 @@ class EvalInTrainMode(Rule):
         """Monte Carlo dropout: the same input goes through the model several times on purpose."""
         same = [p for p in self._passes.values() if p.call.site == held.call.site and held.inputs & p.inputs]
         return len(same) > 1 and len({p.call.step for p in same}) < len(same)
+
+
+def _held_in_list(recorder: Any, root: Any, module: Any) -> Any:
+    """Where a module that is trained by itself is put into a plain list or dictionary of another."""
+    for name, held in vars(root).items():
+        items = held.values() if isinstance(held, dict) else held if isinstance(held, (list, tuple)) else ()
+        if not name.startswith("_") and any(item is module for item in items):
+            return attribute_place(recorder, root, name)
+    return None
 
 
 def _depends(op: Op) -> str | None:

@@ -8,7 +8,7 @@ from ..events import Backward, Failure, Op, Site, Value, ancestors
 from ..rule import Rule, cause_site
 from .by_hand import complement, entered, outside, overlap, picked_actions, picked_probabilities, plain, raw, terms
 from .losses_origin import Origin, Sampled, is_normalised, origin
-from .places import handed_in
+from .places import handed_in, note_caller
 
 
 class LogitsAsProbs(Rule):
@@ -324,6 +324,7 @@ class ProbsAsLogits(Rule):
 
     def __init__(self) -> None:
         self._soft: list[tuple[Op, Origin]] = []  # softplus of probabilities, since the last backward
+        self._asked: dict[int, Any] = {}  # by number of a softmax: who called the function that promises probabilities
 
     def on_op(self, op: Op) -> None:
         """The input is a softmax's or a sigmoid's result."""
@@ -333,6 +334,8 @@ class ProbsAsLogits(Rule):
                 self._always(op, value)
             return
         name = op.name
+        if name in ("softmax", "sigmoid"):
+            note_caller(self.session.recorder, op, self._asked)
         if name == "sign":
             self._always(op, op.args.get("input"))
             return
@@ -362,7 +365,10 @@ class ProbsAsLogits(Rule):
         # What is squashed once too often is the second call; for a loss the squashing itself has to go, or become its logarithm.
         site = cause_site(op) if repeated else op.site if name in ("logsumexp", "distribution") else cause_site(made)
         if repeated and op.direct:
-            site = handed_in(self.session.recorder, op, argument, made) or site
+            asked = self._asked.get(made.number)
+            handed = handed_in(self.session.recorder, op, argument, made) or site
+            elsewhere = asked is not None and op.site is not None and asked.code not in (op.site.code, getattr(handed, "code", None))
+            site = asked if elsewhere and not made.grad_enabled else handed
         self.report(
             site,
             f"{target} wants {wanted} and gets probabilities: its input comes out of {made.name}.",

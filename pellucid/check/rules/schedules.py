@@ -133,6 +133,8 @@ class LrAbsurd(Rule):
         self._loss: float | None = None
         self._rates: dict[int, list[float]] = {}  # by optimizer: the largest rate of each step
         self._curve: dict[int, list[float]] = {}  # by optimizer: the loss of each step
+        self._doubted: dict[int, tuple[OptimizerInfo, _Rates, list[float]]] = {}  # losses that have grown, and may come down again
+        self._replayed: dict[int, tuple[Any, int, float, int]] = {}  # by optimizer: schedule steps without a step of its own in between
         self._by_hand: dict[Any, _Rates] = {}  # by place of an update by hand
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
@@ -186,6 +188,12 @@ class LrAbsurd(Rule):
 
     def on_scheduler_step(self, event: SchedulerStep) -> None:
         """Which schedule an optimizer has."""
+        if event.optimizer is not None and event.before and event.after:
+            site, count, first, step = self._replayed.get(event.optimizer.number, (None, 0, event.before[0], -1))
+            count, first = (count + 1, first) if step == event.step else (1, event.before[0])
+            if site is None or count < 8 or step == event.step:
+                kept = event.site if count >= 8 and event.after[0] < 0.1 * first else site
+                self._replayed[event.optimizer.number] = kept, count, first, event.step
         if event.optimizer is not None and event.optimizer.number not in self._schedules:
             self._schedules[event.optimizer.number] = _Scheduled(event)
 
@@ -193,6 +201,8 @@ class LrAbsurd(Rule):
         """How far the weights moved."""
         info = event.optimizer
         if info.number in self._told:
+            if info.number in self._doubted and self._loss is not None:
+                self._curve.setdefault(info.number, []).append(self._loss)
             return
         self._infos[info.number] = info
         rates = self._rates.setdefault(info.number, [])
@@ -271,14 +281,15 @@ class LrAbsurd(Rule):
             if not any(
                 finding.name == "exploding-gradient" for finding, _ in self.session.found.values()
             ):  # no rate suits such gradients
-                self._rate(
-                    info,
-                    held,
-                    losses,
-                    f"with a learning rate of {rate:g} the updates of {info.class_name} are as large as the weights themselves",
-                    "lower",
-                )
+                if all(math.isfinite(x) and x < 1e3 * abs(first) + 1e3 for x in losses):
+                    self._doubted[info.number] = info, held, list(losses)
+                else:
+                    self._as_large(info, held, losses)
             self._told.add(info.number)
+
+    def _as_large(self, info: OptimizerInfo, held: _Rates, losses: list[float]) -> None:
+        message = f"with a learning rate of {held.seen[0][2]:g} the updates of {info.class_name} are as large as the weights themselves"
+        self._rate(info, held, losses, message, "lower")
 
     def _rate(self, info: OptimizerInfo, held: _Rates, losses: list[float], message: str, way: str) -> None:
         seen = held.seen
@@ -329,6 +340,15 @@ class LrAbsurd(Rule):
         evidence: dict[str, Any],
     ) -> None:
         self._told.add(info.number)
+        replayed = self._replayed.get(info.number)
+        if keyword == "lr" and replayed is not None and replayed[0] is not None and "raise" in fix:
+            self.report(
+                replayed[0],
+                message + f": the schedule is stepped {replayed[1]} times here, and nothing is trained in between.",
+                evidence={**evidence, "optimizer_at": info.site},
+                fix="load the schedule's state, or step it as often as it was stepped before; not both, and not once per batch",
+            )
+            return
         place: Any = info.loaded if keyword == "lr" and info.steps and info.number not in self._schedules else None
         if place is None and info.site is not None and not _mistaken(info.site, keyword, position):
             place = written_at(info.site, keyword, position, value)
@@ -338,7 +358,11 @@ class LrAbsurd(Rule):
 
     # ---- at the end --------------------------------------------------------------------------------------------------------
     def finish(self) -> None:
-        """Rates that were too small all the time, by the optimizer's own setting or by a schedule."""
+        """Rates that were too small all the time, by the optimizer's own setting or by a schedule; losses that did not come down again."""
+        for number, (info, held, losses) in self._doubted.items():
+            last = self._curve.get(number, losses)[-max(1, len(self._curve.get(number, losses)) // 10) :]
+            if not float(np.mean(last)) < 0.7 * losses[0]:
+                self._as_large(info, held, losses)
         for number, info in self._infos.items():
             if number in self._told:
                 continue
