@@ -107,7 +107,13 @@ class _Calls(ast.NodeTransformer):
         function = node.func
         keywords = {k.arg for k in node.keywords}
         name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
-        distribution = name in DISTRIBUTIONS or name in MAKERS or name in COMPOSITES or bool(keywords & {"logits", "probs"}) and name != "super"
+        distribution = (
+            name in DISTRIBUTIONS
+            or name in MAKERS
+            or name in COMPOSITES
+            or bool(keywords & {"logits", "probs"})
+            and name != "super"
+        )
         owner = function.value if isinstance(function, ast.Attribute) else None
         of_numpy = isinstance(owner, ast.Name) and owner.id in _NUMPY
         written = owner is not None and (

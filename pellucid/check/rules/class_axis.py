@@ -8,7 +8,7 @@ import numpy as np
 
 from ..events import Failure, Op, Value
 from ..rule import Rule
-from .labels import BINARY, CLASS_LOSSES, REGRESSION, _written
+from .labels import BINARY, CLASS_LOSSES, REGRESSION, named
 
 _ALONG = frozenset(
     "dropout contiguous clone detach data cpu to float double half bfloat16 type clamp log_softmax softmax sigmoid relu log exp masked_fill "
@@ -139,7 +139,7 @@ class ClassDimMisplaced(Rule):
             self._tell(op, scores, target, axis)
 
     def _tell(self, op: Op, scores: Value, target: Value, axis: int) -> None:
-        name = _written(op, "input", "the input")
+        name = named(op, "input", "the input")
         if scores.ndim == 2:
             move = f"`{name}.T`"
         elif axis == scores.ndim - 1:
@@ -189,11 +189,7 @@ class ClassDimMisplaced(Rule):
         first, second = class_axis(a), class_axis(b)
         if first is None or second is None or first[0] == second[0] or (first[1] == "one_hot") == (second[1] == "one_hot"):
             return
-        name = (
-            (_written(op, "target", "") or _written(op, "other", "the target"))
-            if second[1] == "one_hot"
-            else _written(op, "input", "it")
-        )
+        name = (named(op, "target", "") or named(op, "other", "the target")) if second[1] == "one_hot" else named(op, "input", "it")
         rows, scores = (second[0], first[0]) if second[1] == "one_hot" else (first[0], second[0])
         self.report(
             op.site,

@@ -41,7 +41,15 @@ class LossAtChance(Rule):
     id = "PL690"
     severity = "warning"
     summary = "the loss stays at chance level or constant"
-    ops = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits", "binary_cross_entropy", "mse_loss", "from_numpy", *_NORMS)
+    ops = (
+        "cross_entropy",
+        "nll_loss",
+        "binary_cross_entropy_with_logits",
+        "binary_cross_entropy",
+        "mse_loss",
+        "from_numpy",
+        *_NORMS,
+    )
 
     def __init__(self) -> None:
         self._curves: dict[tuple[Site | None, int], _Curve] = {}

@@ -146,7 +146,9 @@ class EvalInTrainMode(Rule):
             top = top.parent
         if top is not call and top.parent is not None and top.module is not None and names.inner_path(root, top.module) is None:
             kept = self._outside.setdefault(id(top.module), (weakref.ref(top.module), call.root.number))[0]() is top.module
-            return _held_in_list(self.session.recorder, root, top.module) if kept and id(top.module) in self._trained_models else None
+            return (
+                _held_in_list(self.session.recorder, root, top.module) if kept and id(top.module) in self._trained_models else None
+            )
         if names.inner_path(root, layer) is None:
             held = self._outside.setdefault(id(layer), (weakref.ref(layer), call.root.number))
             kept = held[0]() is layer and held[1] != call.root.number

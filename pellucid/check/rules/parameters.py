@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from typing import Any
 
 from ..events import Backward, Failure, ModuleCall, Op, OptimizerInfo, Site, Step, Update, Value, ancestors
-from ..names import locals_of
 from ..rule import Rule
-from .places import Place, attribute_place, chooser, dropped_at, function_around, is_users, member_place, tree
+from .places import (
+    Place,
+    attribute_place,
+    chooser,
+    dropped_at,
+    function_around,
+    is_users,
+    loop_without,
+    member_place,
+    overridden,
+    tree,
+)
+from .thawing import Waiting
 
 
 class ParamUnused(Rule):
@@ -183,7 +193,8 @@ class ParamUnused(Rule):
         unused = [
             (site, path, members, {ids[m] for m in members})
             for path, members in groups.items()
-            if (site := calls.get(path) or member_place(recorder, root, path)) is not None
+            if (site := calls.get(path) or loop_without(recorder, root, path) or member_place(recorder, root, path)) is not None
+            and not overridden(recorder, root, path)
         ]
         self._found[id(root)] = unused, recorder.names.root_name(root)
 
@@ -211,12 +222,14 @@ class ParamFrozen(Rule):
 
     def __init__(self) -> None:
         self._frozen: dict[int, tuple[Value, Site | None]] = {}  # by id: where requires_grad was last set to False
+        self._sites: dict[int, Site | None] = {}  # the same: the statement itself
         self._idle: dict[int, tuple[dict[str, Any], int]] = {}  # by optimizer: what would be reported, steps
         self._look = True
         self._told: set[Any] = set()
         self._plain: dict[int, int] = {}  # by id of a tensor that stands where a weight should: the step at which it was last seen
         self._waiting = Waiting(self)
         self._last: dict[int, Value] = {}  # by root module: the weight of the last product in it
+        self._since = 0  # the step at which the last optimizer was made
         self._stepped: set[int] = set()  # leaves that some optimizer has changed
 
     def on_op(self, op: Op) -> None:
@@ -225,13 +238,14 @@ class ParamFrozen(Rule):
             if op.grad_enabled and op.module is not None and not op.inplace:
                 self._weight(op)
                 weight = op.args.get("weight")
-                if isinstance(weight, Value) and self.step < 4:
+                if isinstance(weight, Value) and self.step < self._since + 4:
                     self._last[id(op.module.root.module)] = weight
             return
         wanted = op.args.get("value", op.args.get("requires_grad", True))
         for value in op.inputs[:1]:
             if wanted is False:
                 self._frozen[value.id] = value, chooser(self.session.recorder)
+                self._sites[value.id] = op.site
             else:
                 self._frozen.pop(value.id, None)
                 self._waiting.thawed()
@@ -268,7 +282,7 @@ class ParamFrozen(Rule):
     # ---- switches that are none --------------------------------------------------------------------------------------
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """A new phase of training: what was frozen may have been meant to be free."""
-        self._look = True
+        self._look, self._since = True, self.step
         self._waiting.made(event)
 
     def on_module_exit(self, call: ModuleCall) -> None:
@@ -353,6 +367,7 @@ class ParamFrozen(Rule):
         if info.steps < 2:
             self._stepped.update(v.id for v in values if v.requires_grad)
         if self._frozen:
+            self._waiting.later(info)
             self._waiting.step(event)
         if values and not any(v.requires_grad for v in values):
             held = self._idle.get(info.number)
@@ -389,6 +404,10 @@ class ParamFrozen(Rule):
                     evidence={"parameter": value.name, "shape": list(value.shape)},
                     fix="`from_pretrained(vectors, freeze=False)` to train it; say `freeze=True` if it is to stay as it is",
                 )
+
+    def frozen_sites(self) -> list[tuple[Value, Any]]:
+        """What was frozen, and by which statement."""
+        return [(v, site) for key, (v, _) in self._frozen.items() if (site := self._sites.get(key)) is not None]
 
     def frozen_at(self, value: Value) -> Any:
         """Where a parameter was frozen, if it was and still is; else None."""
@@ -431,7 +450,7 @@ class ParamFrozen(Rule):
             test = _test_around(place)
             if (
                 test is None
-                or not any(isinstance(n, ast.Compare) for n in ast.walk(test[1]))
+                or not any(isinstance(n, ast.Compare) or _by_text(n) for n in ast.walk(test[1]))
                 or not _HEAD.search(path[-2] if len(path) > 1 else "")
             ):
                 continue
@@ -488,7 +507,9 @@ class ParamFrozen(Rule):
             for key, frozen in at.items():
                 test = _test_around(sites[key])
                 texts = _texts(test[1], sites[key]) if test is not None else []
-                found = _beyond(frozen, names, texts) or _within(frozen, names, texts)
+                found = (
+                    _beyond(frozen, names, texts) or _within(frozen, names, texts) or (_numbered(frozen, names) if texts else None)
+                )
                 if found is not None and (key, found) not in self._told:
                     self._told.add((key, found))
                     text, meant, hit = found
@@ -544,6 +565,36 @@ class ParamFrozen(Rule):
         return None
 
 
+def _by_text(node: ast.AST) -> bool:
+    """`name.startswith("conv")`, `re.match("conv", name)`."""
+    return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in (
+        "startswith",
+        "endswith",
+        "match",
+        "search",
+        "fullmatch",
+        "find",
+    )
+
+
+def _numbered(frozen: list[str], names: list[str]) -> tuple[str, str, str] | None:
+    """The same of numbers: with blocks.1 all of blocks.10 to blocks.19 are frozen, and other blocks are not."""
+    groups: dict[str, dict[int, bool]] = {}
+    for name in names:
+        parts = name.split(".")
+        for k, part in enumerate(parts):
+            if part.isdigit():
+                group = groups.setdefault(".".join(parts[:k]), {})
+                group[int(part)] = group.get(int(part), True) and name in frozen
+    for prefix, group in groups.items():
+        held, free = [n for n, f in group.items() if f], [n for n, f in group.items() if not f]
+        longer = [n for n in held if n > 9]
+        if longer and all(n // 10 in held for n in longer) and not any(n // 10 in held for n in free if n > 9):
+            if any(0 < n < 10 for n in free):
+                return str(longer[0] // 10), f"{prefix}.{longer[0] // 10}", f"{prefix}.{longer[0]}"
+    return None
+
+
 def _loop_over_parameters(site: Any) -> Place | None:
     """The head of the loop around a place that goes over a model's parameters: it chooses which."""
     root = tree(site.file)
@@ -556,149 +607,6 @@ def _loop_over_parameters(site: Any) -> Place | None:
 
 def _lines_around(place: Any) -> list[Place]:
     return [Place(place.file, line) for line in range(max(1, place.line - 2), place.line + 1)]
-
-
-class Waiting:
-    """Parameters that are frozen for a while, and whose time never ends."""
-
-    def __init__(self, rule: ParamFrozen) -> None:
-        self.rule = rule
-        self.optimizers: list[OptimizerInfo] = []  # with parameters that were free when they were made
-        self.idle: dict[
-            int, tuple[Any, list[str]]
-        ] = {}  # by optimizer that has never stepped: where its parameters were frozen, their names
-        self.lines: set[tuple[str, int]] = set()  # that have led to an unfreezing
-        self.tests: list[tuple[str, ast.If]] | None = None
-        self.told = False
-        self.groups: dict[
-            int, tuple[Any, list[Value], int]
-        ] = {}  # by optimizer: a group with a rate of its own that is frozen from the beginning
-
-    def grouped(self, info: OptimizerInfo) -> None:
-        """At the second step: a group that was given a rate, and of which all is frozen."""
-        groups = info.groups
-        value = self.rule.session.recorder.value
-        for group in groups if len({g.get("lr") for g in groups}) > 1 else ():
-            values = [value(p) for p in group["params"]]
-            places = [self.rule.frozen_at(v) for v in values]
-            if values and all(place is not None for place in places):
-                self.groups[info.number] = places[0], values, info.number
-
-    def made(self, info: OptimizerInfo) -> None:
-        """An optimizer is made."""
-        if any(v.requires_grad for v in info.params()):
-            self.optimizers.append(info)
-
-    def thawed(self) -> None:
-        """A parameter is unfrozen."""
-        if len(self.lines) < 200:
-            self.lines.update(site.key for site in self.rule.session.recorder.callers())
-
-    def step(self, event: Step) -> None:
-        """Something is trained."""
-        n = event.optimizer.steps
-        if n < 8 or n & (n - 1):
-            return
-        for info in self.optimizers:
-            if info is event.optimizer or info.steps:
-                continue
-            values = info.params()
-            places = [self.rule.frozen_at(v) for v in values]
-            if values and all(place is not None for place in places):
-                self.idle[info.number] = places[0], [v.name or "a parameter" for v in values[:8]]
-            else:
-                self.idle.pop(info.number, None)
-        if not self.told:
-            self.missed()
-
-    def missed(self) -> None:
-        """`if epoch == START:` around an unfreezing, which the run has passed without being there."""
-        recorder = self.rule.session.recorder
-        if self.tests is None:
-            self.tests = [
-                (file, node)
-                for file in recorder.files(self.rule.session.script)
-                for node in ast.walk(tree(file) or ast.Module([], []))
-                if isinstance(node, ast.If) and _thaws(node)
-            ]
-        frame: Any = sys._getframe(1) if self.tests else None
-        while frame is not None:
-            for file, node in self.tests:
-                last = max(getattr(n, "end_lineno", 0) or 0 for n in node.body)
-                code = frame.f_code
-                if code.co_filename != file or not any(p[0] == node.lineno for p in code.co_positions()):
-                    continue
-                if any(f == file and node.lineno <= line <= last for f, line in self.lines):
-                    continue
-                test: Any = node.test
-                space = {**frame.f_globals, **locals_of(frame)}
-                now, then = _number(test.left, space), _number(test.comparators[0], space)
-                if now is not None and then is not None and now > then:
-                    self.told = True
-                    held = [v for v, _ in self.rule._frozen.values() if (t := v.tensor) is not None and not t.requires_grad]
-                    frozen = [v.name or "a parameter" for v in held]
-                    if frozen:
-                        self.rule.report(
-                            Place(file, node.lineno),
-                            f"`{ast.unparse(test)}` was never true, and now it is {now} and past {then}: what is to be unfrozen here stays frozen.",
-                            evidence={"frozen": len(frozen), "parameters": frozen[:8]},
-                            fix=f"`{ast.unparse(test.left)} >= {ast.unparse(test.comparators[0])}`, so that a run that begins later gets there, too",
-                        )
-                    return
-            frame = frame.f_back
-
-    def finish(self) -> None:
-        """Optimizers that never stepped, as their parameters were frozen to the end; groups with a rate for nothing."""
-        for place, values, _ in self.groups.values():
-            if place not in self.rule._told and all((t := v.tensor) is None or not t.requires_grad for v in values):
-                self.rule._told.add(place)
-                self.rule.report(
-                    place,
-                    f"{values[0].name or 'a parameter'}{f' and {len(values) - 1} more' if len(values) > 1 else ''} have a learning rate of their own "
-                    "in the optimizer, and are frozen here from the first step to the last.",
-                    evidence={"parameters": [n for v in values[:8] if (n := v.name)]},
-                    fix="do not freeze them, or leave them out of the optimizer",
-                    severity="warning",
-                )
-        for info in self.optimizers:
-            held = self.idle.get(info.number)
-            if held is not None and not info.steps and held[0] not in self.rule._told:
-                self.rule._told.add(held[0])
-                self.rule.report(
-                    held[0],
-                    f"the parameters of an optimizer ({info.class_name}) are frozen here, after it was made, and nothing ever unfreezes them: it "
-                    "never trains anything.",
-                    evidence={"parameters": held[1], "optimizer_at": info.site},
-                    fix="unfreeze them again before they are trained: `requires_grad_(True)`",
-                )
-
-
-def _thaws(node: ast.If) -> bool:
-    """Whether `if a == b:` unfreezes something."""
-    if not isinstance(node.test, ast.Compare) or len(node.test.ops) != 1 or not isinstance(node.test.ops[0], ast.Eq):
-        return False
-    for n in ast.walk(ast.Module(node.body, [])):
-        if isinstance(n, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr == "requires_grad" for t in n.targets):
-            if isinstance(n.value, ast.Constant) and n.value.value is True:
-                return True
-        if isinstance(n, ast.Call):
-            name = getattr(n.func, "attr", getattr(n.func, "id", "")).lower()
-            wanted = [a.value for a in (*n.args, *(k.value for k in n.keywords)) if isinstance(a, ast.Constant)]
-            if "unfreeze" in name or "thaw" in name or name in ("requires_grad_", "set_requires_grad") and False not in wanted:
-                return True
-    return False
-
-
-def _number(node: ast.expr, space: dict[str, Any]) -> int | None:
-    """The whole number that a name, an attribute or a constant stands for."""
-    value: Any = None
-    if isinstance(node, ast.Constant):
-        value = node.value
-    elif isinstance(node, ast.Name):
-        value = space.get(node.id)
-    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        value = getattr(space.get(node.value.id), "__dict__", {}).get(node.attr)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _test_around(site: Site) -> tuple[int, ast.expr] | None:

@@ -274,6 +274,52 @@ def member_place(recorder: Any, root: Any, path: str) -> Any:
     return best
 
 
+def loop_without(recorder: Any, root: Any, path: str) -> Any:
+    """Of the last of several layers in a list: the loop that goes over the others, `zip(self.convs, self.norms)` where there are fewer norms, or
+    `self.convs[:-1]`."""
+    parts = path.split(".")
+    at = next((k for k, part in enumerate(parts) if part.isdigit() and k), None)
+    if at is None or int(parts[at]) == 0:
+        return None
+    owner = root.get_submodule(".".join(parts[: at - 1]))
+    code = getattr(type(owner).forward, "__code__", None)
+    if code is None or recorder.is_library(code.co_filename):
+        return None
+    function, name = function_around(code.co_filename, code.co_firstlineno + 1, code.co_firstlineno), f"self.{parts[at - 1]}"
+    for node in ast.walk(function) if function is not None else ():
+        if isinstance(node, (ast.For, ast.comprehension)):
+            zipped = [
+                n for n in ast.walk(node.iter) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "zip" and len(n.args) > 1
+            ]
+            cut = [n for n in ast.walk(node.iter) if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice)]
+            given = [ast.unparse(a) for z in zipped for a in z.args] + [ast.unparse(c.value) for c in cut]
+            if name in given:
+                return Place(code.co_filename, node.iter.lineno)
+    return None
+
+
+def overridden(recorder: Any, root: Any, path: str) -> bool:
+    """Whether a member is a base class's own, whose forward uses it, and the class of the module has a forward that leaves it out: it was meant."""
+    parts = path.split(".")
+    for k in range(len(parts)):
+        owner = root.get_submodule(".".join(parts[:k]))
+        kind = type(owner)
+        bases = [b for b in kind.__mro__[1:] if "forward" in vars(b)]
+        code = getattr(vars(kind).get("forward"), "__code__", None)
+        if code is None or recorder.is_library(code.co_filename):
+            continue
+        for base in bases:
+            other, made = (
+                getattr(vars(base).get("forward"), "__code__", None),
+                getattr(vars(base).get("__init__"), "__code__", None),
+            )
+            if other is None or made is None or recorder.is_library(other.co_filename):
+                continue
+            if parts[k] in other.co_names and parts[k] in made.co_names and parts[k] not in code.co_names:
+                return True
+    return False
+
+
 def birthplace(recorder: Any, value: Any) -> Any:
     """Where a parameter got the values that training began with: the line that drew, scaled or loaded it, else the one that made it."""
     written = recorder.filled.get(value.id)

@@ -367,7 +367,9 @@ class ProbsAsLogits(Rule):
         if repeated and op.direct:
             asked = self._asked.get(made.number)
             handed = handed_in(self.session.recorder, op, argument, made) or site
-            elsewhere = asked is not None and op.site is not None and asked.code not in (op.site.code, getattr(handed, "code", None))
+            elsewhere = (
+                asked is not None and op.site is not None and asked.code not in (op.site.code, getattr(handed, "code", None))
+            )
             site = asked if elsewhere and not made.grad_enabled else handed
         self.report(
             site,

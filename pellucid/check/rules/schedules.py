@@ -134,7 +134,9 @@ class LrAbsurd(Rule):
         self._rates: dict[int, list[float]] = {}  # by optimizer: the largest rate of each step
         self._curve: dict[int, list[float]] = {}  # by optimizer: the loss of each step
         self._doubted: dict[int, tuple[OptimizerInfo, _Rates, list[float]]] = {}  # losses that have grown, and may come down again
-        self._replayed: dict[int, tuple[Any, int, float, int]] = {}  # by optimizer: schedule steps without a step of its own in between
+        self._replayed: dict[
+            int, tuple[Any, int, float, int]
+        ] = {}  # by optimizer: schedule steps without a step of its own in between
         self._by_hand: dict[Any, _Rates] = {}  # by place of an update by hand
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
@@ -272,7 +274,7 @@ class LrAbsurd(Rule):
         seen = held.seen
         if len(seen) < 3 or len(losses) < 3:
             return
-        ratios, rate = [r for _, r, _ in seen], seen[0][2]
+        ratios = [r for _, r, _ in seen]
         first = losses[0]
         grown = 2 if len(seen) > 3 else 10
         worse = all(not math.isfinite(x) or x > 2 * abs(first) + 1e-6 for x in losses[-2:]) and not losses[-1] <= grown * abs(first)
@@ -288,7 +290,9 @@ class LrAbsurd(Rule):
             self._told.add(info.number)
 
     def _as_large(self, info: OptimizerInfo, held: _Rates, losses: list[float]) -> None:
-        message = f"with a learning rate of {held.seen[0][2]:g} the updates of {info.class_name} are as large as the weights themselves"
+        message = (
+            f"with a learning rate of {held.seen[0][2]:g} the updates of {info.class_name} are as large as the weights themselves"
+        )
         self._rate(info, held, losses, message, "lower")
 
     def _rate(self, info: OptimizerInfo, held: _Rates, losses: list[float], message: str, way: str) -> None:

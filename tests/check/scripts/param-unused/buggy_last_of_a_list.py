@@ -19,12 +19,12 @@ class Encoder(nn.Module):
         super().__init__()
         self.left = Branch(4)
         self.right = Branch(4)  # <- finding
-        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])  # <- finding
+        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
 
     def forward(self, x):
         x = self.left(x) + self.left(x)
         x = x.mean(2)
-        for layer in self.layers[:-1]:
+        for layer in self.layers[:-1]:  # <- finding
             x = torch.relu(layer(x))
         return x
 
