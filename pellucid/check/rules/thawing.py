@@ -103,7 +103,9 @@ class Waiting:
     def not_restored(self) -> None:
         """Frozen by a function that has a line to unfreeze them again, which never does, while their optimizer goes on."""
         held = [(v, site) for v, site in self.rule.frozen_sites() if (t := v.tensor) is not None and not t.requires_grad]
-        given = {v.id for info in self.optimizers if info.steps > 1 for v in info.params()}
+        stepped = [info.params() for info in self.optimizers if info.steps > 1]
+        going = [values for values in stepped if any(v.requires_grad for v in values)]
+        given = {v.id for values in going for v in values}
         held = [(v, site) for v, site in held if v.id in given]
         for site in dict.fromkeys(site for _, site in held):
             function = function_around(site.file, site.line)
