@@ -98,7 +98,7 @@ def written_to(site: Any) -> str | None:
     root = tree(site.file) if site is not None else None
     for node in ast.walk(root) if root is not None else ():
         if isinstance(node, (ast.Assign, ast.AugAssign)) and node.lineno <= site.line <= (node.end_lineno or 0):
-            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            target: Any = node.targets[0] if isinstance(node, ast.Assign) else node.target
             return ast.unparse(target.value if isinstance(target, ast.Subscript) else target)
     return None
 
