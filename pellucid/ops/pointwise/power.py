@@ -71,6 +71,7 @@ pow_op = defop(
     samples=elementwise(POSITIVE, REAL, complex=True),
     call=_pow_call,
 )
+_pow = pow_op.call
 
 
 @public(methods="=", inplace="pow_ __ipow__", out=True)
@@ -86,7 +87,7 @@ def pow(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     """
     if not isinstance(exponent, Tensor) and not (isinstance(input, Tensor) and isinstance(exponent, NUMBERS)):
         raise mismatch("pow", input, exponent)
-    return pow_op.call(input, exponent)
+    return _pow(input, exponent)
 
 
 _forward, _reflected = make_operators(pow_op)
@@ -94,7 +95,7 @@ _forward, _reflected = make_operators(pow_op)
 
 def _power_operator(self: Tensor, other: Any) -> Tensor:
     if isinstance(other, int) and other < 0:
-        return pow_op.call(self, other)
+        return _pow(self, other)
     return _forward(self, other)
 
 
@@ -112,7 +113,7 @@ def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     if not isinstance(exponent, Tensor) and not isinstance(input, Tensor):
         raise mismatch("float_power", input, exponent)
     kind = dtypes.complex128 if _is_complex(input) or _is_complex(exponent) else dtypes.float64
-    return pow_op.call(_as(input, kind), _as(exponent, kind))
+    return _pow(_as(input, kind), _as(exponent, kind))
 
 
 def _is_complex(x: Any) -> bool:
