@@ -55,7 +55,8 @@ class Stack:
         self.anomaly = self.autocast = self.tracer = nobody
         self.run = self.ran = self.wrote = self.recorded = self.save = self.gradient = no
         for i in interpreters:
-            for step in _steps_of(type(i)):
+            kind: Any = type(i)
+            for step in _steps_of(kind):
                 setattr(self, step, (*getattr(self, step), getattr(i, step)))
             if (role := getattr(i, "role", None)) in ROLES:
                 setattr(self, role, i)

@@ -136,8 +136,8 @@ class Run:
         """A gradient in the shape and dtype of the value it belongs to."""
         return (fit_tensor if self.tensors else fit)(g, shape, dtype)
 
-    def go(self) -> None:
-        """Run the nodes that hold a gradient, newest first, until only leaves hold one.
+    def go(self, waiting: Any = None, waiting_g: Any = None) -> None:
+        """Run the nodes that hold a gradient, newest first, until only leaves hold one; `waiting` is one that is not on the heap.
 
         What is ordinary stands here, written out; the rest are methods: `step` for a node that is watched or has hooks or several
         results, and, where gradients are tensors or written down (`by_hand`), `fitted` and `send` for each of them.
@@ -147,8 +147,6 @@ class Run:
         wanted, watched = self.wanted is not None, by_hand or state.slow > 0
         summed: set[Any] = set()
         # While only one node waits, it is kept here instead of in the heap: graphs are mostly chains.
-        waiting: Any = None
-        waiting_g: Any = None
         while True:
             if waiting is not None:
                 node, g = waiting, waiting_g
@@ -536,12 +534,11 @@ def backward(
         if isinstance(t._node, Node) and t._array.size == 1 and t._array.dtype.kind != "c":
             # `loss.backward()` with nobody watching.
             run = Run(False, keep, None)
-            run.grads[t._node] = seed = np.empty(t._array.shape, t._array.dtype)
+            seed = np.empty(t._array.shape, t._array.dtype)
             seed.fill(1)
-            run.heap.append((-t._node.seq, t._node))
             before, local.grad = local.grad, False
             try:
-                run.go()
+                run.go(t._node, seed)
                 run.finish()
             finally:
                 local.grad = before

@@ -84,10 +84,10 @@ class TracedRun(Run):
                 self.tracer.constant(array)  # the gradient that backward starts with
         super().send(edge, g)
 
-    def go(self) -> None:
+    def go(self, waiting: Any = None, waiting_g: Any = None) -> None:
         """Walk the graph, newest node first."""
         self.starting = False
-        super().go()
+        super().go(waiting, waiting_g)
 
     def runs(self, node: Node) -> bool:
         """Whether a node's rule runs; a node from before the call ends the recording."""
