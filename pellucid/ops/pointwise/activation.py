@@ -129,12 +129,12 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     x = require_tensor(input, "hardtanh")
     if min_val > max_val:
         raise ArgumentValueError("min_val cannot be greater than max_val")
-    if x._array.dtype.kind in "bc":
-        raise OperationError(
-            "Bool inputs not supported for hardtanh"
-            if x._array.dtype.kind == "b"
-            else "hardtanh is not defined for complex numbers"
-        )
+    if x._array.dtype.kind == "c":
+        raise UnsupportedError("clamp is not supported for complex types")
+    if x._array.dtype.kind == "b":
+        raise OperationError("Bool inputs not supported for hardtanh")
+    if x._array.dtype.kind == "u" and int(min_val) < 0:
+        raise OperationError("cannot do hardtanh on an unsigned type with negative limits")
     if inplace:
         return _inplace(hardtanh, "hardtanh_", x, min_val, max_val)
     if x._array.dtype.kind in "iu":

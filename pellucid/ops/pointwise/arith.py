@@ -12,7 +12,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, DtypeError, OperationError
+from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError
 from ...ir.formula import Formula
 from .._overloads import former
 from .._rules import mismatch, require_tensor, zero_gradient
@@ -389,6 +389,11 @@ METHODS["__mod__"], METHODS["__rmod__"] = make_operators(remainder_op)
 
 
 # ---- signs ------------------------------------------------------------------------------------
+def _check_abs(x: Any) -> None:
+    if x.dtype.kind == "b":
+        raise UnsupportedError("\"abs_cpu\" not implemented for 'Bool'")
+
+
 abs_op = unary(
     "abs absolute",
     "absolute",
@@ -396,6 +401,7 @@ abs_op = unary(
     promote=None,
     jvp=None,
     onnx="Abs",
+    check=_check_abs,
     aval=lambda x: (x[0], x[1] if x[1].kind != "c" else x[1].type(0).real.dtype),
     complex=True,
     doc="Absolute value of each element; real for complex numbers.",
