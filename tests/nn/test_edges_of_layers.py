@@ -73,6 +73,11 @@ def test_fractional_pools_refuse_empty_images(n):
         pool(torch.ones(2, 0, *[6] * n), 2, output_size=2)
     with pytest.raises(RuntimeError, match="too large relative to input (time|height) 6"):
         pool(torch.ones(1, 1, *[6] * n), 2, output_size=7)
+    for sizes in ((), (1,), (1,) * (n + 1)):
+        with pytest.raises(RuntimeError, match="kernel_size must either be a single Int or tuple of"):
+            pool(torch.ones(1, 1, *[6] * n), sizes, output_size=2)
+        with pytest.raises(RuntimeError, match="output_size must either be a single Int or tuple of"):
+            pool(torch.ones(1, 1, *[6] * n), 2, output_size=sizes)
     samples = torch.ones(1, 1, n, dtype=torch.float64)
     with pytest.raises(RuntimeError, match="same dtype as input"):
         pool(torch.ones(1, 1, *[6] * n), 2, output_size=2, _random_samples=samples)

@@ -303,13 +303,21 @@ def _starts(sample: np.ndarray, size: int, out: int, kernel: int, dtype: Any) ->
 _SIDES = ("time", "height", "width")
 
 
+def _exactly(n: int, what: str, value: Any) -> tuple[int, ...]:
+    """One number for all dimensions, or one for each."""
+    if not isinstance(value, int) and len(value) != n:
+        many = "three Ints" if n == 3 else "Ints"
+        raise OperationError(f"fractional_max_pool{n}d: {what} must either be a single Int or tuple of {many}")
+    return per_dimension(value, n)
+
+
 def _fractional(
     n: int, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, return_indices: bool, samples: Tensor | None
 ) -> Any:
     x = require_tensor(input, f"fractional_max_pool{n}d")
     if output_size is None and output_ratio is None:
         raise ArgumentValueError(f"fractional_max_pool{n}d requires specifying either an output_size or an output_ratio")
-    kernel = per_dimension(kernel_size, n)
+    kernel = _exactly(n, "kernel_size", kernel_size)
     shape, where = x._array.shape, f"fractional_max_pool{n}d" + ("_out()" if n == 3 else "()")
     if x.ndim not in (n + 1, n + 2):
         raise OperationError(f"{where}: Expected {n + 1}D or {n + 2}D tensor, but got: {list(shape)}")
@@ -323,7 +331,7 @@ def _fractional(
         ratio = (output_ratio,) * n if isinstance(output_ratio, float) else tuple(output_ratio)
         out = tuple(int(s * r) for s, r in zip(x._array.shape[-n:], ratio, strict=True))
     else:
-        out = per_dimension(output_size, n)
+        out = _exactly(n, "output_size", output_size)
     for d in range(n):
         if out[d] + kernel[d] - 1 > x._array.shape[d - n]:
             raise OperationError(
