@@ -130,9 +130,11 @@ def test_the_arena_of_real_steps_is_nearly_as_small_as_it_can_be(make):
     _, roots = memory.joined(run.lives, places)
     lives = list(run.lives.items())
     for k, (a, (first, last)) in enumerate(lives):
-        assert 0 <= run.offsets[a] and run.offsets[a] + a.size <= run.arena_bytes
+        assert 0 <= run.memory.offsets[a] and run.memory.offsets[a] + a.size <= run.arena_bytes
         for b, (begin, end) in lives[:k]:
-            apart = run.offsets[a] + a.size <= run.offsets[b] or run.offsets[b] + b.size <= run.offsets[a]
+            apart = (
+                run.memory.offsets[a] + a.size <= run.memory.offsets[b] or run.memory.offsets[b] + b.size <= run.memory.offsets[a]
+            )
             assert apart or last < begin or end < first or roots[a] is roots[b] and (last == begin or end == first)
     text = str(step.explain())
     assert f"({run.least_bytes:,} are in use at once)" in text
