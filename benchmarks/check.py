@@ -65,7 +65,7 @@ MODELS = {"small MLP": mlp, "convolutions": convolutions, "transformer": transfo
 def measure(engine: str, make: Callable[[Any], Callable[[], None]], rounds: int, budget: float) -> tuple[float, float, float]:
     """(seconds of a step, of a watched step, median ratio of the rounds)."""
     from pellucid.check import Settings
-    from pellucid.check.engine import load_engine
+    from pellucid.check.recording.engine import load_engine
     from pellucid.check.session import Session
 
     step = make(load_engine(engine).torch)

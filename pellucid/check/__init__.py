@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..interop import as_torch
-from . import instrument, recorder
 from .config import Settings, read_settings
-from .recorder import StopRun
+from .recording import instrument, recorder
+from .recording.recorder import StopRun
 from .result import CheckResult
 from .rule import CheckError, Finding, Rule, all_rules
 from .session import Session

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core import source
 from ..core.display.notebook import place
-from . import expressions
+from .recording import expressions
 
 
 class Site:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .events import Backward, Op, Step, Value, ancestors
 from .graph import OpsGraph
-from .recorder import Recorder
+from .recording.recorder import Recorder
 
 
 @dataclass(slots=True)

@@ -123,8 +123,8 @@ def cause_site(op: Op) -> Site | None:
 
 def all_rules() -> list[type[Rule]]:
     """All rules, in the order of their identifiers."""
-    for module in pkgutil.iter_modules(rules.__path__):
-        importlib.import_module(f"{rules.__name__}.{module.name}")
+    for module in pkgutil.walk_packages(rules.__path__, f"{rules.__name__}."):
+        importlib.import_module(module.name)
     found: list[type[Rule]] = []
     waiting: list[type[Rule]] = [Rule]
     while waiting:

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from .config import Settings, names
-from .engine import load_engine
 from .events import Failure, Site
-from .hooks import Hooks
-from .locations import Locations
 from .measures import Measures
-from .recorder import Recorder
+from .recording.engine import load_engine
+from .recording.hooks import Hooks
+from .recording.locations import Locations
+from .recording.recorder import Recorder
 from .result import CheckResult
 from .rule import EVENTS, SEVERITIES, CheckError, Finding, Located, Rule, all_rules
 

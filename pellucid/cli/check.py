@@ -13,13 +13,14 @@ from types import CodeType
 from typing import Any
 
 from pellucid.check.config import SettingsError, read_settings
-from pellucid.check.instrument import compiled
 from pellucid.check.output import FORMATS, render
-from pellucid.check.recorder import StopRun
 from pellucid.check.rule import all_rules
 from pellucid.check.session import Session
 from pellucid.cli import run
 from pellucid.cli.command_line import add_common, silencing, split, target
+
+from ..check.recording.instrument import compiled
+from ..check.recording.recorder import StopRun
 
 _EPILOG = """\
 The script runs as with `pellucid run` (or, with --engine torch, as with `python`), its output untouched. Findings follow:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pellucid.check import all_rules
-from pellucid.check.rules.values import NanBorn
+from pellucid.check.rules.values.nan import NanBorn
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -1,1 +1,1 @@
-"""The rules, one file per family; every file in this folder is loaded when rules are asked for."""
+"""The rules, a folder for each family; every file in them is loaded when rules are asked for."""

@@ -1,0 +1,1 @@
+"""How a program is watched: its calls turned into events, on Pellucid or on PyTorch."""

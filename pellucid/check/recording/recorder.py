@@ -1,0 +1,703 @@
+"""The recorder: turns what a program calls into events and hands them to the rules.
+
+Calls of PyTorch's interface come through a function mode of the engine, so a composite such as `cross_entropy` is one event on either
+engine; everything that is no function call of a tensor (modules, optimizers, loaders) comes through `hooks`.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import sysconfig
+import threading
+import traceback
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ...core.source import PACKAGE
+from ..events import (
+    Accumulation,
+    Backward,
+    Cleared,
+    Failure,
+    Foreign,
+    ModuleCall,
+    Op,
+    Read,
+    Site,
+    Update,
+    Value,
+    ancestors,
+    updated_leaf,
+)
+from ..rule import CheckError
+from .names import Names
+from .signatures import PROPERTIES, READS, SILENT, Binder, canonical
+
+_BETWEEN = ("recorder.py", "hooks.py", "calls.py", "instrument.py")  # whose frames stand between the program and the engine
+_PLAIN = frozenset({int, float, bool, str, complex, bytes, type(None)})
+KEPT_STEPS = 2  # operations older than so many rounds of steps (one step of each optimizer) forget their inputs
+LONGEST_ROUND = 64  # steps; an optimizer that steps less often does not count for a round
+KEPT_OPS = 50_000  # and so do all but the last so many
+
+_OUTSIDE = tuple(
+    os.path.join(folder, "")
+    for folder in {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), sysconfig.get_path("purelib")}
+    if folder
+)
+
+
+ignoring: list[tuple[str, ...]] = []
+"""Names of rules of the `ignoring` blocks that are open."""
+
+
+class Hooked:
+    """A hook of the user's on the gradient of a tensor: `factor` is what it has last multiplied the gradient's size by."""
+
+    __slots__ = ("factor", "hook", "leaf", "site")
+
+    def __init__(self, hook: Any, site: Site | None, leaf: bool) -> None:
+        self.hook = getattr(hook, "__code__", None)
+        self.site = site
+        self.leaf = leaf
+        self.factor: float | None = None
+
+
+class StopRun(BaseException):
+    """Ends the watched program after as many optimizer steps as were asked for."""
+
+
+class _Quiet:
+    __slots__ = ("raw", "recorder")
+
+    def __init__(self, recorder: Recorder, raw: bool) -> None:
+        self.recorder = recorder
+        self.raw = recorder.engine.raw() if raw else None
+
+    def __enter__(self) -> None:
+        self.recorder.paused += 1
+        if self.raw is not None:
+            self.raw.__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        if self.raw is not None:
+            self.raw.__exit__(None, None, None)
+        self.recorder.paused -= 1
+
+
+class Recorder:
+    """Watches one run on one engine. `handlers` maps events ("on_op", ...) to the rules' methods."""
+
+    def __init__(self, engine: Any) -> None:
+        self.engine = engine
+        engine.recorder = self
+        self.torch = engine.torch
+        self._machinery = engine.machinery | {os.path.join(os.path.dirname(__file__), name) for name in _BETWEEN}
+        self.names = Names(self.is_library)
+        self.step = 0
+        self.count = 0
+        self.paused = 0
+        self.ignored: dict[tuple[str, int], set[str]] = {}  # by place: rules that `ignoring` was said for when it was passed
+        self.thread = threading.get_ident()
+        self.notes: list[str] = []
+        self.max_steps: int | None = None
+        self.updates_wanted = False
+        self.timed: Callable[[Op, float], None] | None = None
+        self.handlers: dict[str, list[Callable[[Any], None]]] = {}
+        self.op_handlers: dict[str, list[Callable[[Any], None]]] = {}  # by name of the operation; "" for all
+        self.stack: list[ModuleCall] = []
+        self.values: dict[int, Value] = {}
+        self.leaves: dict[int, Any] = {}  # weak references to leaves that want a gradient, by id
+        self.filled: dict[int, Op] = {}  # by `Value.id` of a leaf that wants a gradient: what has written it last, updates left out
+        self.custom: dict[str, Any] = {}  # by name of the operation: the `autograd.Function` that it was
+        self.passed: dict[str, float] = {}  # by the same: what its backward has last multiplied the size of a gradient by
+        self.hooked: dict[
+            int, Hooked
+        ] = {}  # by number of the operation (of a leaf its `Value.id`): the hook on the gradient of its result
+        self.copies: dict[int, tuple[Any, Site | None]] = {}  # by id of a parameter that is a deep copy: where it was made
+        self.copies_within: set[int] = set()  # of these the ones made while a module was called
+        self.parts: weakref.WeakKeyDictionary[Any, Site | None] = weakref.WeakKeyDictionary()  # where each Subset was made
+        self.last_site: Site | None = None
+        self._library: dict[str, bool] = {}
+        self._rounds: dict[int, tuple[int, int]] = {}  # by optimizer: number of its last step, steps since the one before
+        self._fresh = False  # a backward has run: updates by hand are looked for
+        self._backwards = 0
+        self._counted = 0  # backward calls up to the last step that was counted
+        self.calls: deque[ModuleCall] = deque()
+        self._ops: deque[Op] = deque()
+        self._binder = Binder()
+        self._properties: dict[int, str] = {}
+        self._sites: dict[tuple[Any, int], Site] = {}
+        self._mode: Any = None
+
+    # ---- places ------------------------------------------------------------------------------------------------------
+    def is_library(self, filename: str) -> bool:
+        """True for files that are not the user's: the engine, this package, the standard library, installed packages."""
+        known = self._library.get(filename)
+        if known is None:
+            if filename.startswith("<"):  # made by `exec`; a shell's, and a notebook's when its source is known, are the user's
+                known = filename != "<stdin>" and sys.argv[:1] != ["-c"] and not linecache.getlines(filename)
+            else:
+                path = os.path.abspath(filename)
+                known = path.startswith((self.engine.root, PACKAGE, *_OUTSIDE))
+                known = known or f"{os.sep}site-packages{os.sep}" in path or f"{os.sep}dist-packages{os.sep}" in path
+            self._library[filename] = known
+        return known
+
+    def files(self, *first: str) -> list[str]:
+        """The user's files from which something has run, those named first at the beginning."""
+        return [f for f in dict.fromkeys((*first, *self._library)) if f and not self.is_library(f)]
+
+    def copied(self, tensor: Any) -> Site | None:
+        """Where a parameter was made by `copy.deepcopy`, or None."""
+        held = self.copies.get(id(tensor))
+        return held[1] if held is not None and held[0]() is tensor else None
+
+    def site(self, depth: int = 1) -> Site | None:
+        """The innermost place of the user's."""
+        frame: Any = sys._getframe(depth)
+        library = self._library
+        while frame is not None:
+            name = frame.f_code.co_filename
+            known = library.get(name)
+            if known is None:
+                known = self.is_library(name)
+            if not known:
+                key = (frame.f_code, frame.f_lasti)
+                site = self._sites.get(key)
+                if site is None:
+                    site = self._sites[key] = Site(*key)
+                if ignoring:
+                    self.ignored.setdefault(site.key, set()).update(word for words in ignoring for word in words)
+                return site
+            frame = frame.f_back
+        return None
+
+    def site_and_caller(self, depth: int = 1) -> tuple[Site | None, Site | None]:
+        """The innermost place of the user's, and the place that its function was called from."""
+        site = self.site(depth + 1)
+        frame: Any = sys._getframe(depth)
+        while site is not None and frame is not None and frame.f_code is not site.code:
+            frame = frame.f_back
+        frame = frame.f_back if site is not None and frame is not None else None
+        while frame is not None and self.is_library(frame.f_code.co_filename):
+            frame = frame.f_back
+        return site, Site(frame.f_code, frame.f_lasti) if frame is not None else None
+
+    def callers(self) -> list[Site]:
+        """The places of the user's that led to what happens now, the innermost first."""
+        frame: Any = sys._getframe(1)
+        found = []
+        while frame is not None:
+            if not self.is_library(frame.f_code.co_filename):
+                found.append(Site(frame.f_code, frame.f_lasti))
+            frame = frame.f_back
+        return found
+
+    def number(self) -> int:
+        """A number that grows with every event."""
+        self.count += 1
+        return self.count
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is recorded now: a pause, or another thread."""
+        return self.paused > 0 or threading.get_ident() != self.thread
+
+    # ---- telling -----------------------------------------------------------------------------------------------------
+    def tell(self, event: str, record: Any) -> None:
+        """Hand an event to the rules that want it."""
+        handlers = self.handlers.get(event)
+        if handlers:
+            with self.reading():
+                for handler in handlers:
+                    handler(record)
+
+    def wants(self, event: str) -> bool:
+        """Whether a rule wants an event."""
+        return bool(self.handlers.get(event))
+
+    def quiet(self) -> _Quiet:
+        """Nothing is recorded inside this block; the user's own function modes and tensor types still work."""
+        return _Quiet(self, False)
+
+    def reading(self) -> _Quiet:
+        """Nothing is recorded inside this block, which only reads tensors; faster than `quiet`."""
+        return _Quiet(self, True)
+
+    # ---- values ------------------------------------------------------------------------------------------------------
+    def value(self, tensor: Any) -> Value:
+        """The Value of a tensor as it is now."""
+        held = self.values.get(id(tensor))
+        if held is not None and held._ref() is tensor:
+            if held.version == self.engine.version(tensor):
+                if held.is_leaf and held.producer is None:
+                    held.requires_grad = self.engine.requires_grad(tensor)
+                    if held.requires_grad and id(tensor) not in self.leaves:
+                        self.leaves[id(tensor)] = held._ref
+                return held
+            return self._made(tensor, None, 0)  # written by something that was not recorded, as optimizers do
+        return self._made(tensor, None, 0)
+
+    def _made(self, tensor: Any, producer: Op | None, index: int) -> Value:
+        key, values, leaves = id(tensor), self.values, self.leaves
+        held = values.get(key)
+        if held is not None and held._ref() is tensor:
+            ref, own = held._ref, held.id
+        else:
+            own = self.number()
+
+            def forget(ref: Any) -> None:
+                held = values.get(key)
+                if held is not None and held._ref is ref:
+                    del values[key]
+                if leaves.get(key) is ref:
+                    del leaves[key]
+
+            ref = weakref.ref(tensor, forget)
+        value = Value(self.engine, tensor, self.number(), own, producer, index, self.step, ref)
+        values[key] = value
+        if value.is_leaf and value.requires_grad:
+            leaves[key] = ref
+        return value
+
+    def values_in(self, thing: Any, depth: int = 3) -> list[Value]:
+        """The Values of all tensors in nested lists, tuples and dicts."""
+        if isinstance(thing, self.engine.Tensor):
+            return [self.value(thing)]
+        if depth and isinstance(thing, (list, tuple)):
+            return [v for x in thing for v in self.values_in(x, depth - 1)]
+        if depth and isinstance(thing, dict):
+            return [v for x in thing.values() for v in self.values_in(x, depth - 1)]
+        return []
+
+    def _argument(self, x: Any, inputs: list[Value]) -> Any:
+        if type(x) in _PLAIN:  # first: whether something is a tensor is a slow question in PyTorch
+            return x
+        if isinstance(x, self.engine.Tensor):
+            value = self.value(x)
+            inputs.append(value)
+            return value
+        if isinstance(x, (list, tuple)):
+            if len(x) > 4096:
+                return Foreign(x)
+            return [self._argument(v, inputs) for v in x] if isinstance(x, list) else tuple([self._argument(v, inputs) for v in x])
+        if isinstance(x, slice):
+            return slice(self._argument(x.start, inputs), self._argument(x.stop, inputs), self._argument(x.step, inputs))
+        if isinstance(x, dict):
+            return {k: self._argument(v, inputs) for k, v in x.items()}
+        if isinstance(x, (int, float, str)) or x is Ellipsis or type(x).__name__ in ("dtype", "device", "layout", "memory_format"):
+            return x
+        if isinstance(x, np.generic):
+            return x.item()
+        return Foreign(x)
+
+    def renew(self, optimizer: Any) -> None:
+        """After a step: the parameters' Values are of the new version."""
+        engine = self.engine
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                held = self.values.get(id(p))
+                if held is not None and held._ref() is p and held.producer is None:
+                    held.version = engine.version(p)
+                else:
+                    self._made(p, None, 0)
+
+    def keeps_updates(self, steps: int) -> bool:
+        """Whether parameters are kept before this step of an optimizer: rules asked, and it is an early one or a power of two."""
+        return self.updates_wanted and (steps < 3 or steps & (steps - 1) == 0)
+
+    # ---- the function mode -------------------------------------------------------------------------------------------
+    def start(self) -> None:
+        """Begin to watch this thread."""
+        recorder = self
+        self.thread = threading.get_ident()
+
+        class Mode(self.torch.overrides.TorchFunctionMode):  # type: ignore[name-defined]
+            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                if recorder.paused:
+                    return func(*args, **kwargs) if kwargs else func(*args)
+                return recorder.called(func, args, kwargs or {})
+
+        self._mode = Mode()
+        self._mode.__enter__()
+        self.engine.started()
+        _running.add(self)
+
+    def stop(self) -> None:
+        """End watching."""
+        if self._mode is not None:
+            self._mode.__exit__(None, None, None)
+            self._mode = None
+            _running.discard(self)
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """The function mode is taken out inside this block."""
+        mode = self._mode
+        if mode is None:
+            yield
+            return
+        mode.__exit__(None, None, None)
+        try:
+            yield
+        finally:
+            mode.__enter__()
+            self.engine.started()
+
+    def _property(self, func: Any) -> str:
+        owner = func.__self__
+        # From Python 3.13 on a property has a name, too, which is that of its getter.
+        name = None if isinstance(owner, property) else getattr(owner, "__name__", None)
+        if name is None:
+            name = self._properties.get(id(owner))
+            if name is None:
+                self._properties = {id(v): k for k, v in vars(self.engine.Tensor).items() if isinstance(v, property)}
+                name = self._properties.get(id(owner), "")
+        return name
+
+    def called(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of PyTorch's interface."""
+        spelling = getattr(func, "__name__", "")
+        if spelling in SILENT or spelling.startswith("_record_function"):
+            return func(*args, **kwargs)
+        if spelling == "__get__":
+            spelling = self._property(func)
+            if spelling == "grad":
+                return self._gradient(func(*args, **kwargs), args[0])
+            if spelling not in PROPERTIES:
+                return func(*args, **kwargs)
+        elif spelling in ("__set__", "__delete__"):
+            return self._assigned(self._property(func), func, args, kwargs)
+        elif spelling in READS:
+            return self._read(spelling, func, args, kwargs)
+        elif spelling == "backward":
+            return self.backward("backward", func, args, kwargs)
+        return self._operation(spelling, func, args, kwargs)
+
+    def hooking(self, tensor: Any, hook: Any) -> Any:
+        """A hook on a gradient is registered: the one in its place, which notes what it makes of the gradient's size."""
+        value = self.value(tensor)
+        made = value.producer
+        key = value.id if value.is_leaf or made is None else made.number
+        if len(self.hooked) > 1000:
+            self.hooked.clear()
+        note = self.hooked[key] = Hooked(hook, self.site(3), value.is_leaf)
+
+        def watched(gradient: Any) -> Any:
+            result = hook(gradient)
+            if isinstance(result, self.engine.Tensor):
+                with self.reading():
+                    note.factor = self.ratio(result, gradient)
+            return result
+
+        watched.watched_by = self  # type: ignore[attr-defined]
+        return watched
+
+    def ratio(self, after: Any, before: Any) -> float | None:
+        """The size of one tensor over that of another; None where there is nothing to divide by."""
+        arrays = [self.engine.array(t) for t in (after, before)]
+        sizes = [float(np.sqrt(np.mean(np.square(a, dtype=np.float64)))) if a is not None and a.size else 0.0 for a in arrays]
+        return sizes[0] / sizes[1] if sizes[1] > 0 and np.isfinite(sizes[0]) else None
+
+    def _operation(self, spelling: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        op = self.guarded(self._begin, spelling, func, args, kwargs)
+        if op is None:
+            return func(*args, **kwargs)
+        began = perf_counter() if self.timed is not None else 0.0
+        try:
+            result = func(*args, **kwargs)
+        except Exception as error:
+            self.tell("on_error", Failure(error, op, op.site, self.step))
+            raise
+        seconds = perf_counter() - began if self.timed is not None else 0.0
+        self.guarded(self._finish, op, args, result)
+        if self.timed is not None:
+            self.timed(op, seconds)
+        return result
+
+    def composite(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that the function mode does not see, told as one operation."""
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with self.quiet():
+                return function(*args, **kwargs)
+
+        return self._operation(name, run, args, kwargs)
+
+    def guarded(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a part of the recording; a mistake in it must not end the user's program, and is noted."""
+        try:
+            return function(*args)
+        except CheckError:
+            raise
+        except Exception as error:
+            self.failed(error)
+            return None
+
+    def failed(self, error: Exception) -> None:
+        """Note a mistake of the recording's own, once per kind."""
+        if os.environ.get("PELLUCID_CHECK_RAISE"):
+            raise error
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        note = f"part of the run was not recorded: {type(error).__name__}: {error} ({os.path.basename(last.filename)}, line {last.lineno})"
+        if note not in self.notes and len(self.notes) < 5:
+            self.notes.append(note)
+
+    def _begin(self, spelling: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Op:
+        """What is known of an operation before it runs."""
+        name, inplace, reflected = canonical(spelling)
+        op = Op(name, self.site(5))
+        op.spelling = spelling
+        op.step = self.step
+        op.module = self.stack[-1] if self.stack else None
+        op.grad_enabled = self.engine.grad_enabled()
+        op.direct = self._direct(func)
+        op.method = getattr(self.engine.Tensor, spelling, None) == func
+        inputs: list[Value] = []
+        ordered = (args[1], args[0]) if reflected and len(args) == 2 else args
+        bound = self._binder.bind(func, name, spelling, op.method, ordered, kwargs)
+        op.args = {k: self._argument(v, inputs) for k, v in bound.items()}
+        op.inplace = inplace or kwargs.get("out") is not None or op.args.get("inplace") is True
+        op.inputs = tuple(inputs)
+        op.number = self.number()
+        return op
+
+    def _direct(self, func: Any) -> bool:
+        """Whether the call stands in the user's code, not in a module's or function's of the library."""
+        frame: Any = sys._getframe(2)
+        code, machinery = getattr(func, "__code__", None), self._machinery
+        while frame.f_code.co_filename in machinery or frame.f_code is code:
+            frame = frame.f_back
+        return not self.is_library(frame.f_code.co_filename)
+
+    def _finish(self, op: Op, args: tuple[Any, ...], result: Any) -> None:
+        """Note results, and tell the rules."""
+        Tensor = self.engine.Tensor
+        if isinstance(result, Tensor):
+            results: Any = (result,)
+        elif isinstance(result, (tuple, list)):
+            results = tuple([r for r in result if isinstance(r, Tensor)])
+            if not results:
+                op.result = result
+        else:
+            results = ()
+            op.result = result
+        written = args[0] if op.inplace and args and isinstance(args[0], Tensor) and "out" not in op.args else None
+        if written is not None and not any(r is written for r in results) and op.spelling == "__setitem__":
+            results = (written,)
+        outputs = []
+        for k, r in enumerate(results):
+            if any(r is x for x in args) and r is not written:
+                outputs.append(self.value(r))  # the argument came back as it was
+            else:
+                outputs.append(self._made(r, op, k))
+        if written is not None:
+            base = self.engine.base(written)
+            if base is not None and base is not written:
+                joined = self._joined(op, base)
+                self._made(base, joined, 0)
+                self._fills(joined)
+        op.outputs = tuple(outputs)
+        self.keep(op)
+
+    def _joined(self, op: Op, base: Any) -> Op:
+        """A write through a view, as the write to the base that it is."""
+        held = self.values.get(id(base))
+        if held is None or held._ref() is not base:
+            return op
+        joined = Op(op.name, op.site)
+        joined.inplace, joined.step, joined.number, joined.module = True, op.step, self.number(), op.module
+        joined.inputs = (held, *op.inputs[1:])
+        joined.args = op.args
+        joined.grad_enabled = op.grad_enabled
+        return joined
+
+    def ops_of_step(self) -> list[Op]:
+        """The operations since the last optimizer step, in their order."""
+        found = []
+        for op in reversed(self._ops):
+            if op.step != self.step:
+                break
+            found.append(op)
+        return found[::-1]
+
+    def keep(self, op: Op) -> None:
+        """Add a finished operation, and tell the rules."""
+        self._ops.append(op)
+        if len(self._ops) > KEPT_OPS:
+            self._forget(self._ops.popleft())
+        self.last_site = op.site or self.last_site
+        if op.inplace and not (self._fresh and self._by_hand(op)):
+            self._fills(op)
+        handlers = self.op_handlers.get(op.name)
+        every = self.op_handlers.get("")
+        if handlers or every:
+            self.paused += 1
+            try:
+                for handler in (*(handlers or ()), *(every or ())):
+                    handler(op)
+            finally:
+                self.paused -= 1
+
+    def _fills(self, op: Op) -> None:
+        """A leaf gets new values: drawn, loaded, scaled."""
+        leaf = (
+            updated_leaf(op) if op.inputs and op.name not in ("requires_grad", "add", "sub", "addcdiv", "addcmul", "lerp") else None
+        )
+        if leaf is not None:
+            if len(self.filled) > KEPT_OPS:
+                self.filled.clear()
+            self.filled[leaf.id] = op
+
+    def _by_hand(self, op: Op) -> bool:
+        """`w -= lr * w.grad`: an update by hand. The first one after a backward counts as a step."""
+        leaf = updated_leaf(op)
+        if leaf is None or not any(made.name == "grad" for made in ancestors(op.inputs[1:], limit=200)):
+            return False
+        self.tell("on_update", Update(leaf, op, op.site, self.step))
+        if self._counted != self._backwards:
+            self._counted = self._backwards
+            self.step_done()
+        return True
+
+    def expect(self, optimizer: int) -> None:
+        """An optimizer was made, and will step."""
+        self._rounds.setdefault(optimizer, (self.step - 1, 1))
+
+    def step_done(self, optimizer: int = -1) -> None:
+        """One more step, of the optimizer of that number (-1: by hand)."""
+        last, _ = self._rounds.get(optimizer, (self.step - 1, 1))
+        self._rounds[optimizer] = (self.step, min(self.step - last, LONGEST_ROUND))
+        self.step += 1
+        self.forget_old()
+        if self.max_steps is not None and self.step >= self.max_steps:
+            raise StopRun
+
+    def forget_old(self) -> None:
+        """Let operations from before the last rounds of steps forget their inputs."""
+        waits = [max(gap, self.step - last) for last, gap in self._rounds.values()]
+        steps = max((wait for wait in waits if wait <= LONGEST_ROUND), default=1)
+        ops, calls, first = self._ops, self.calls, self.step - KEPT_STEPS * steps
+        while ops and ops[0].step < first:
+            self._forget(ops.popleft())
+        while calls and calls[0].step < first:
+            calls.popleft().inputs = ()
+
+    def _forget(self, op: Op) -> None:
+        """Let go of what an operation was made of; its name, place and numbers stay."""
+        op.inputs = ()
+        op.args = {k: v for k, v in op.args.items() if type(v) in _PLAIN}
+        calls = self.calls
+        while calls and calls[0].number < op.number - 4 * KEPT_OPS:
+            calls.popleft().inputs = ()
+
+    # ---- special calls -----------------------------------------------------------------------------------------------
+    def _read(self, spelling: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = func(*args, **kwargs)
+        how = READS[spelling]
+        if self.wants("on_read") and args and isinstance(args[0], self.engine.Tensor):
+            shown = result if isinstance(result, (int, float, bool, complex)) else None
+            site = self.site(3)
+            array = weakref.ref(result) if type(result) is np.ndarray else None
+            value = self.value(args[0])
+            self.tell("on_read", Read(value, how, shown, site, self.engine.grad_enabled(), self.step, self.number(), array))
+        return result
+
+    def _gradient(self, gradient: Any, leaf: Any) -> Any:
+        """`.grad` was read: from here on it is known where that tensor comes from."""
+        if gradient is not None and self.value(gradient).producer is None:
+            self._from_gradient([leaf], [gradient])
+        return gradient
+
+    def _from_gradient(self, leaves: Any, gradients: Any) -> None:
+        op = Op("grad", self.site(4))
+        op.step, op.number, op.grad_enabled = self.step, self.number(), self.engine.grad_enabled()
+        op.module = self.stack[-1] if self.stack else None
+        op.inputs = tuple(self.values_in(list(leaves)))
+        op.args = {"input": op.inputs[0] if op.inputs else None}
+        op.outputs = tuple([self._made(g, op, k) for k, g in enumerate(gradients) if isinstance(g, self.engine.Tensor)])
+        self.keep(op)
+
+    def _assigned(self, name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = func(*args, **kwargs)
+        tensor = args[0]
+        if name == "grad":
+            if (len(args) < 2 or args[1] is None) and self.wants("on_clear"):
+                self.tell("on_clear", Cleared([self.value(tensor)], self.site(3), "assigned", None, self.step))
+        elif name in ("data", "requires_grad"):
+            op = Op(name, self.site(3))
+            op.spelling, op.step, op.inplace, op.number = name, self.step, True, self.number()
+            op.grad_enabled = self.engine.grad_enabled()
+            op.module = self.stack[-1] if self.stack else None
+            inputs = [self.value(tensor)]
+            op.args = {"input": inputs[0], "value": self._argument(args[1], inputs) if len(args) > 1 else None}
+            op.inputs = tuple(inputs)
+            op.outputs = (self._made(tensor, op if name == "data" else inputs[0].producer, 0),)
+            self.keep(op)
+        return result
+
+    def backward(self, how: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A backward call: which leaves got a gradient is read off them before and after, their hooks are left alone."""
+        with self.reading():
+            roots = tuple(self.values_in(args[0] if args else kwargs.get("tensors", kwargs.get("outputs", ()))))
+            first = 2 if how == "backward" else 3  # place of retain_graph, before create_graph
+            keep, create = (
+                args[k] if len(args) > k else kwargs.get(name) for k, name in ((first, "retain_graph"), (first + 1, "create_graph"))
+            )
+            keep = create if keep is None else keep
+            record = Backward(roots, self.site(3), how, bool(keep), bool(create), self.number(), self.step)
+            engine, before = self.engine, {}
+            if how == "backward":
+                for ref in tuple(self.leaves.values()):
+                    leaf = ref()
+                    if leaf is not None:
+                        gradient = engine.grad(leaf)
+                        # The gradient itself is kept meanwhile: were it freed, another one could get its id.
+                        before[id(leaf)] = (leaf, gradient, None if gradient is None else engine.version(gradient))
+        self.tell("on_backward_begin", record)
+        try:
+            with self.quiet():
+                result = func(*args, **kwargs)
+        except Exception as error:
+            op = Op("backward", record.site)
+            op.inputs = roots
+            self.tell("on_error", Failure(error, op, record.site, self.step))
+            raise
+        with self.reading():
+            for leaf, gradient, version in before.values():
+                now = engine.grad(leaf)
+                if now is not None and (now is not gradient or engine.version(now) != version):
+                    record.accumulated.append(Accumulation(self.value(leaf), gradient is not None))
+            record.finished = True
+        before.clear()
+        if how == "grad":
+            inputs = args[1] if len(args) > 1 else kwargs.get("inputs", ())
+            self.guarded(
+                self._from_gradient,
+                inputs if isinstance(inputs, (tuple, list)) else (inputs,),
+                result if isinstance(result, (tuple, list)) else (result,),
+            )
+        self._fresh = True
+        self._backwards += 1
+        self.tell("on_backward", record)
+        return result
+
+
+_running: weakref.WeakSet[Recorder] = weakref.WeakSet()
+
+
+def _in_child() -> None:
+    for recorder in _running:
+        recorder.paused += 1_000_000  # what happens in a forked worker would stay there
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

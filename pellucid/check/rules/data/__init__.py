@@ -1,0 +1,1 @@
+"""PL9xx: leaks between training and validation, batches of unequal size."""

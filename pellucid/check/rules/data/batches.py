@@ -1,0 +1,149 @@
+"""Batches of unequal size in a mean."""
+
+from __future__ import annotations
+
+import re
+import sys
+from types import FrameType
+
+from ...events import VIEWS, Op, Read, Site, Value
+from ...recording.names import locals_of
+from ...rule import Rule
+from ..losses.means import average_of
+
+_MEAN_LOSSES = frozenset(
+    "mse_loss l1_loss smooth_l1_loss huber_loss cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div "
+    "poisson_nll_loss gaussian_nll_loss soft_margin_loss hinge_embedding_loss margin_ranking_loss cosine_embedding_loss multi_margin_loss "
+    "multilabel_margin_loss multilabel_soft_margin_loss triplet_margin_loss".split()
+)
+_SAME = VIEWS | {"item"}
+
+
+class _Run:
+    """Means that were read at one place without an optimizer step between."""
+
+    __slots__ = ("sizes", "step")
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+        self.sizes: list[int] = []
+
+
+class PartialBatchMean(Rule):
+    """The mean of batch means is not the mean over the data when the last batch is smaller."""
+
+    slug = "partial-batch-mean"
+    id = "PL902"
+    severity = "warning"
+    summary = "a mean of batch means with a smaller last batch"
+    ops = ("add", "mean")
+
+    def __init__(self) -> None:
+        self._runs: dict[Site, _Run] = {}
+        self._done: set[Site] = set()
+
+    def on_read(self, event: Read) -> None:
+        """A mean over a batch becomes a number."""
+        if event.how in ("item", "float", "numpy", "tolist", "array") and event.value.numel == 1:
+            self._note(event.value, event.site, event.step)
+
+    def on_op(self, op: Op) -> None:
+        """`total += loss` with tensors; means that are stacked."""
+        if op.name == "add":
+            value = op.args.get("other")
+            if isinstance(value, Value) and value.numel == 1 and not value.requires_grad and op.direct:
+                self._note(value, op.site, op.step)
+        elif op.site is not None and op.site not in self._done and op.arg("dim") is None:
+            joined = op.inputs[0].producer if op.inputs else None
+            if joined is None or joined.name not in ("stack", "cat", "hstack") or not op.direct:
+                return
+            sizes = [_size_of_mean(v) for v in joined.inputs]
+            if len(sizes) > 1 and None not in sizes and len(set(sizes)) > 1 and not joined.inputs[0].requires_grad:
+                self._stacked(op.site, [n for n in sizes if n is not None])
+
+    def _note(self, value: Value, site: Site | None, step: int) -> None:
+        if site is None or site in self._done:
+            return
+        size = _size_of_mean(value) or _divided(value, site)
+        if size is None:
+            return
+        run = self._runs.get(site)
+        if run is None or run.step != step:
+            run = self._runs[site] = _Run(step)
+        run.sizes.append(size)
+        first = run.sizes[0]
+        if size < first and len(run.sizes) > 1 and len(run.sizes) - run.sizes.count(first) == 1:
+            self._judge(site, run.sizes)
+
+    def _judge(self, site: Site, sizes: list[int]) -> None:
+        """A smaller batch after full ones: is its mean put into a mean of means?"""
+        self._done.add(site)
+        frame: FrameType | None = sys._getframe(1)
+        is_library = self.session.recorder.is_library
+        depth = 0
+        while frame is not None and depth < 4:
+            if not is_library(frame.f_code.co_filename):
+                depth += 1
+                names = {**frame.f_globals, **locals_of(frame)}
+                found = average_of(frame.f_code.co_filename, frame.f_lineno, names)
+                if found.line is not None:
+                    inner = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
+                    while frame.f_back is not None and (frame.f_code.co_name in inner or is_library(frame.f_code.co_filename)):
+                        frame = frame.f_back
+                    self._tell(Site(frame.f_code, _instruction(frame, found.line)), found.text, found.added, sizes)
+                    return
+                if not found.returned:
+                    return
+            frame = frame.f_back
+
+    def _stacked(self, site: Site, sizes: list[int]) -> None:
+        call = site.call
+        if call is None:
+            return
+        self._done.add(site)
+        self._tell(site, call.text, None, sizes)
+
+    def _tell(self, site: Site, text: str, added: str | None, sizes: list[int]) -> None:
+        shown = sizes if len(sizes) <= 6 else [*sizes[:2], *sizes[-2:]]
+        self.report(
+            site,
+            f"`{text}` is a mean of batch means, and the batches are not equally large ({sizes[0]} rows, the last {sizes[-1]}): "
+            f"a row of the last batch counts {sizes[0] / sizes[-1]:.3g} times as much as the others.",
+            evidence={"batches": len(sizes), "rows": sum(sizes), "sizes": shown, "summed_up": added, "step": self.step},
+            fix="add up `mean * rows` of each batch (or use reduction='sum') and divide by the number of rows",
+        )
+
+
+def _instruction(frame: FrameType, line: int) -> int:
+    """An instruction of the line."""
+    for index, (first, *_rest) in enumerate(frame.f_code.co_positions()):
+        if first == line:
+            return index * 2
+    return frame.f_lasti
+
+
+def _divided(value: Value, site: Site) -> int | None:
+    """The number of rows of a batch that a sum is divided by where it is read: `right.sum().item() / len(y)`."""
+    op = value.producer
+    if op is None or op.name != "sum" or op.args.get("dim") is not None or not op.inputs or not op.inputs[0].ndim:
+        return None
+    rows = op.inputs[0].shape[0]
+    return rows if _SUM_BY_ROWS.search(site.text) and op.inputs[0].numel == rows else None
+
+
+_SUM_BY_ROWS = re.compile(r"sum\(\)(\.item\(\)|\))?\s*/\s*(len\(|[\w.]+\.(size\(0\)|shape\[0\]|numel\(\)))")
+
+
+def _size_of_mean(value: Value) -> int | None:
+    """The number of rows that a scalar is the mean over; None when it is none, or was weighted."""
+    for _ in range(8):
+        op = value.producer
+        if op is None or not op.inputs:
+            return None
+        given = op.inputs[0]
+        if op.name == "mean" and op.args.get("dim") is None or op.name in _MEAN_LOSSES and op.args.get("reduction") == "mean":
+            return given.shape[0] if given.ndim else None
+        if op.name not in _SAME:
+            return None
+        value = given
+    return None

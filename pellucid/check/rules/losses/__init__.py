@@ -1,0 +1,1 @@
+"""PL2xx: what losses are given: scores, probabilities, labels, axes."""

@@ -1,0 +1,298 @@
+"""Labels outside of what a loss is defined for, or that it leaves out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...events import VIEWS, Backward, Failure, Op, Site, Value, lineage
+from ...rule import Rule
+from ..source.origins import written_at
+from .labels import BINARY, CLASS_LOSSES, REGRESSION, class_axis_of, named
+from .origin import Sampled, origin
+
+
+class LabelRange(Rule):
+    """Labels outside of what the loss is defined for."""
+
+    slug = "label-range"
+    id = "PL209"
+    severity = "error"
+    summary = "labels out of the range of the loss"
+    ops = (
+        *BINARY, *CLASS_LOSSES[:2], "pad_sequence",
+        "soft_margin_loss", "hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss", "poisson_nll_loss", "ctc_loss",
+        "multilabel_soft_margin_loss", *REGRESSION, "getitem",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self._sampled = Sampled()
+        self._signs: dict[
+            Site | None, Site | None
+        ] = {}  # by place of a loss: where its labels were made, asked while that is known
+        self._padded: dict[int, tuple[Any, int, int]] = {}  # by id of labels that were filled up: where, with what, how many places
+        self._from_end: dict[int, tuple[Op, int, int]] = {}  # by number: scores that were taken with negative class numbers
+
+    def on_backward_begin(self, event: Backward) -> None:
+        """`logp[rows, y]` with -1 among the classes takes the last class, unless a mask takes it out again."""
+        if not self._from_end:
+            return
+        waiting = [v.producer for v in event.roots]
+        for _ in range(40):
+            op = waiting.pop() if waiting else None
+            if op is None:
+                continue
+            if op.number in self._from_end:
+                taken, low, count = self._from_end[op.number]
+                self.report(
+                    taken.site,
+                    f"{count} of the class numbers here are negative, down to {low}: counted from the end, they take the last classes.",
+                    evidence={"min": low, "negative": count},
+                    fix="leave rows without a label out: `keep = y >= 0`, or use cross_entropy with ignore_index",
+                )
+            elif op.name in ("neg", "mean", "sum", "div", "add", "sub", "mul") and len([v for v in op.inputs if v.numel > 1]) <= 1:
+                waiting += [v.producer for v in op.inputs]
+        self._from_end.clear()
+
+    def _taken(self, op: Op) -> None:
+        index, scores = op.args.get("index"), op.inputs[0] if op.inputs else None
+        if not isinstance(index, tuple) or len(index) != 2 or scores is None or scores.ndim != 2 or not scores.requires_grad:
+            return
+        labels = index[1]
+        array = (
+            labels.numpy() if isinstance(labels, Value) and isinstance(index[0], Value) and not labels.is_floating_point else None
+        )
+        if array is not None and array.size and array.dtype.kind == "i" and array.min() < 0 and len(self._from_end) < 64:
+            self._from_end[op.number] = op, int(array.min()), int((array < 0).sum())
+
+    def _pads(self, op: Op) -> None:
+        """Labels of different lengths, filled up with a number that is a class."""
+        out, number = op.output, op.args.get("padding_value", 0)
+        lengths = {v.shape[0] for v in op.inputs if v.ndim}
+        if out is None or out.is_floating_point or len(lengths) < 2 or not isinstance(number, (int, float)):
+            return
+        arrays = [a for v in op.inputs if (a := v.numpy()) is not None]
+        real = sum(int((a == number).sum()) for a in arrays)
+        if real >= 2 and real > 0.02 * sum(a.size for a in arrays):
+            if len(self._padded) > 64:
+                self._padded.clear()
+            self._padded[out.id] = op.site, int(number), out.numel - sum(a.size for a in arrays)
+
+    def _class_left_out(self, op: Op) -> None:
+        """`ignore_index` that is a class of single labels; padding that is one, and that the loss does not ignore."""
+        target, scores, ignored = op.args.get("target"), op.args.get("input"), op.args.get("ignore_index")
+        if (
+            not isinstance(target, Value)
+            or not isinstance(scores, Value)
+            or target.is_floating_point
+            or not isinstance(ignored, int)
+        ):
+            return
+        value, whole = target, target.ndim == 1
+        for _ in range(20):
+            padded = self._padded.get(value.id)
+            if padded is not None:
+                if padded[1] != ignored and op.args.get("reduction") != "none" and op.args.get("weight") is None:
+                    self.report(
+                        padded[0],
+                        f"shorter rows are filled up with {padded[1]} here, which is a class among these labels: {op.name} counts "
+                        f"{padded[2]} places that are no label as that class.",
+                        evidence={"padding": padded[1], "places": padded[2], "loss_at": op.site},
+                        fix=f"fill up with a number that is no class, `padding_value={ignored if ignored < 0 else -100}`, which the loss ignores",
+                    )
+                return
+            made = value.producer
+            whole = whole and value.ndim == 1
+            if made is None or made.name not in VIEWS or not made.inputs:
+                break
+            value = made.inputs[0]
+        if not whole or ignored < 0 or scores.ndim != 2 or ignored >= scores.shape[1]:
+            return
+        array = target.numpy()
+        count = int((array == ignored).sum()) if array is not None else 0
+        if array is not None and array.size >= 8 and count >= 2 and np.unique(array).size > 1:
+            written = op.site if op.direct or op.module is None else op.module.made or op.site
+            place = written_at(written, "ignore_index", 2 if not op.direct else 4) if written is not None else None
+            self.report(
+                place or written,
+                f"the loss ignores class {ignored}, and {count} of {array.size} labels are of it: it is never learned.",
+                evidence={"ignore_index": ignored, "labels": count, "of": int(array.size), "loss_at": op.site},
+                fix="give `ignore_index` a number that is no class (-100, which is the default)",
+                severity="warning",
+            )
+
+    def _beyond(self, op: Op) -> None:
+        """Targets that a squashed prediction can never reach."""
+        scores, target = op.args.get("input"), op.args.get("target")
+        if (
+            not isinstance(scores, Value)
+            or not isinstance(target, Value)
+            or not scores.requires_grad
+            or not self._sampled.due(op.site)
+        ):
+            return
+        made = scores.producer
+        while made is not None and made.name in VIEWS and made.inputs:
+            made = made.inputs[0].producer
+        low, high = {"sigmoid": (0, 1), "softmax": (0, 1), "hardsigmoid": (0, 1), "tanh": (-1, 1)}.get(
+            made.name if made is not None else "", (0, 0)
+        )
+        array = target.numpy()
+        if made is None or low == high or array is None or array.size < 8 or array.dtype.kind not in "fiu":
+            return
+        outside = float(np.mean((array < low - 0.1) | (array > high + 0.1)))
+        if outside >= 0.25:
+            name = named(op, "target", "the target")
+            self._tell(
+                op, array, f"the prediction comes out of {made.name}, which stays between {low} and {high}, and {outside:.0%} of {name} lie outside",
+                f"scale {name} to {low}..{high}, or leave {made.name} out",
+            )  # fmt: skip
+
+    def on_error(self, failure: Failure) -> None:
+        """Class numbers that do not exist."""
+        op = failure.op
+        if op is None:
+            return
+        if op.name in BINARY:
+            self._zero_to_one(op)
+            return
+        scores = op.args.get("input", op.args.get("tensor"))
+        if not isinstance(scores, Value):
+            return
+        if op.name in CLASS_LOSSES:
+            target = op.args.get("target")
+            if not isinstance(target, Value) or target.shape != scores.shape[:1] * (scores.ndim > 1) + scores.shape[2:]:
+                return
+            classes, ignored = scores.shape[class_axis_of(scores)], op.args.get("ignore_index")
+        elif op.name == "one_hot":
+            target, classes, ignored = scores, op.args.get("num_classes"), None
+        elif op.name == "gather" and origin(scores) is not None and op.args.get("dim") in (-1, scores.ndim - 1):
+            target, classes, ignored = op.args.get("index"), scores.shape[-1], None
+        elif op.name == "getitem" and origin(scores) is not None and scores.ndim == 2:
+            index = op.args.get("index")
+            if not isinstance(index, tuple) or len(index) != 2:
+                return
+            target, classes, ignored = index[1], scores.shape[1], None
+        else:
+            return
+        if not isinstance(target, Value) or target.is_floating_point or not isinstance(classes, int) or classes < 1:
+            return
+        array = target.numpy()
+        if array is None or not array.size:
+            return
+        wrong = (array < 0) | (array >= classes)
+        if isinstance(ignored, int):
+            wrong &= array != ignored
+        if not wrong.any():
+            return
+        lowest, highest = int(array.min()), int(array.max())
+        argument = {"one_hot": "tensor", "gather": "index"}.get(op.name, "target")
+        name = named(op, argument, "the labels") if op.name != "getitem" else "the labels"
+        if lowest >= 1 and highest == classes:
+            fix = f"count classes from 0: `{name} - 1`"
+        elif lowest < 0 and isinstance(ignored, int):
+            fix = f"give the loss `ignore_index={int(array[array < 0].max())}` if such labels mean 'no label'"
+        else:
+            fix = f"make the last layer give {highest + 1} scores, or map the labels to 0..{classes - 1}"
+        self.report(
+            op.site,
+            f"{op.name} has {classes} classes, 0 to {classes - 1}, and {name} goes from {lowest} to {highest}.",
+            evidence={"min": lowest, "max": highest, "classes": classes, "wrong": int(wrong.sum()), "of": int(array.size)},
+            fix=fix,
+        )
+
+    def on_op(self, op: Op) -> None:
+        """Losses that take any number and give nonsense."""
+        if op.name == "getitem":
+            self._taken(op)
+            return
+        if op.name in REGRESSION:
+            self._beyond(op)
+            return
+        if op.name == "pad_sequence":
+            self._pads(op)
+            return
+        if not self._sampled.due(op.site):
+            return
+        if op.name in CLASS_LOSSES:
+            self._class_left_out(op)
+            return
+        if op.name in BINARY:
+            if op.args.get("reduction") != "none":
+                self._zero_to_one(op)
+            return
+        target = op.args.get("targets" if op.name == "ctc_loss" else "target")
+        array = target.numpy() if isinstance(target, Value) else None
+        if array is None or not array.size:
+            return
+        name = named(op, "target", "the target")
+        if op.name == "poisson_nll_loss":
+            if array.min() < 0:
+                self._tell(op, array, f"{name} are counts, which begin at 0", "use a loss for real numbers, as mse_loss")
+        elif op.name == "ctc_loss":
+            self._blank(op, array)
+        elif op.name == "multilabel_soft_margin_loss":
+            if array.min() < 0 or array.max() > 1:
+                self._tell(op, array, f"{name} must lie between 0 and 1", "encode the labels as 0 and 1")
+        elif array.min() == 0 and np.all((array == 0) | (array == 1)):
+            self._tell(op, array, f"{name} must be -1 or 1: a label of 0 takes no part in it", f"give it `2 * {name} - 1`")
+
+    def _zero_to_one(self, op: Op) -> None:
+        target = op.args.get("target")
+        array = target.numpy() if isinstance(target, Value) else None
+        if array is None or not array.size or array.dtype.kind not in "fiub" or (array.min() >= -1e-5 and array.max() <= 1 + 1e-5):
+            return
+        weight = op.args.get("weight")
+        weights = weight.numpy() if isinstance(weight, Value) else None
+        if weights is not None and weights.shape == array.shape:
+            kept = array[weights != 0]
+            if not kept.size or kept.min() >= 0 and kept.max() <= 1:
+                return
+        name = named(op, "target", "the target")
+        values = np.unique(array[:1000])
+        if values.size == 2 and values[0] == -1 and values[1] == 1:
+            fix = f"encode the labels as 0 and 1: `({name} + 1) / 2`"
+        elif values.size == 2:
+            fix = f"encode the labels as 0 and 1: `({name} == {values[1]:g}).float()`"
+        elif array.min() >= 0 and np.all(array == np.floor(array)) and array.max() < 1000 and array.max() != 255:
+            fix = "for class numbers use cross_entropy, or one column per class of 0 and 1"
+        else:
+            fix = f"scale {name} to 0..1 first" + (f": `{name} / 255`" if array.max() == 255 else "")
+        self._tell(
+            op,
+            array,
+            f"{name} must lie between 0 and 1",
+            fix,
+            self._signs.setdefault(op.site, _signs_made(target) if values.size == 2 else None),
+        )
+
+    def _blank(self, op: Op, array: Any) -> None:
+        blank, scores = op.args.get("blank", 0), op.args.get("log_probs")
+        lengths = op.args.get("target_lengths")
+        lengths = (
+            lengths.numpy() if isinstance(lengths, Value) else np.asarray(lengths) if isinstance(lengths, (tuple, list)) else None
+        )
+        if lengths is None or not isinstance(scores, Value):
+            return
+        used = np.concatenate([row[:n] for row, n in zip(array, lengths, strict=False)]) if array.ndim == 2 else array
+        if used.size and (np.any(used == blank) or used.max() >= scores.shape[-1]):
+            self._tell(
+                op, used, f"symbol {blank} is the blank, and there are {scores.shape[-1]} symbols with it",
+                "number the symbols so that the blank's number is free",
+            )  # fmt: skip
+
+    def _tell(self, op: Op, array: Any, what: str, fix: str, made: Site | None = None) -> None:
+        lowest, highest = float(array.min()), float(array.max())
+        self.report(
+            made or op.site,
+            f"{op.name}: {what}; {'the labels made here' if made is not None else 'here the labels'} go from {lowest:g} to {highest:g}.",
+            evidence={"loss": op.name, "loss_at": op.site, "min": lowest, "max": highest, "shape": list(array.shape)},
+            fix=fix,
+        )
+
+
+def _signs_made(target: Any) -> Site | None:
+    """Where the user's code made labels of two values out of something else, for this loss alone as far as is known."""
+    made = next((o for o in lineage(target, VIEWS, 40) if o.name not in VIEWS), None) if isinstance(target, Value) else None
+    return made.site if made is not None and made.direct and made.name in ("where", "sign", "sgn") else None

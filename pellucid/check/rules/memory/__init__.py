@@ -1,0 +1,1 @@
+"""PL7xx: graphs and memory that stay alive."""

@@ -1,0 +1,505 @@
+"""Parameters and optimizers: used but not given to one, or replaced after one was made."""
+
+from __future__ import annotations
+
+import ast
+import weakref
+from typing import Any, ClassVar
+
+from ...events import Backward, ModuleCall, Op, OptimizerInfo, Step, Update, Value
+from ...rule import Rule
+from ..source.places import Place, assignments, attribute_place, chooser, function_around, tree
+from ..steps.gradients import is_clipping
+
+
+class _Known:
+    """A parameter as it was when an optimizer was made."""
+
+    __slots__ = ("id", "optimizer", "path", "root", "shape", "title")
+
+    def __init__(self, value: Value, root: Any, path: str, optimizer: OptimizerInfo) -> None:
+        self.id = value.id
+        self.root = weakref.ref(root)
+        self.title = type(root).__name__
+        self.path = path
+        self.shape = value.shape
+        self.optimizer = optimizer
+
+
+class _Leaves(Rule):
+    """Which leaves get gradients, and which of them an optimizer or an update by hand changes."""
+
+    ops: ClassVar[tuple[str, ...]] = ("grad", "copy", "matmul", "mm", "linear", "conv1d", "conv2d")
+
+    def __init__(self) -> None:
+        self.reached: dict[int, Value] = {}
+        self.counts: dict[int, int] = {}
+        self.mates: dict[int, set[int]] = {}  # by leaf: others that its first backward calls reached
+        self.changed: set[int] = set()  # stepped on or updated by hand
+        self.read: set[int] = set()
+        self.loaded: set[int] = set()
+        self.inputs: set[int] = set()
+        self.evaluated: set[int] = set()  # ids of root modules called in eval mode
+        self.in_training: set[int] = set()  # and of those called in train mode
+        self.known: list[_Known] = []
+        self.of: dict[int, set[int]] = {}  # by optimizer: the parameters that it has stepped on
+        self.optimizers: list[OptimizerInfo] = []
+        self._there: dict[int, set[int]] = {}  # by optimizer: ids of the modules that were there when it was made
+
+    def on_op(self, op: Op) -> None:
+        """Gradients that are looked at, values that are loaded."""
+        if op.name == "grad" and not is_clipping(op):
+            self.read.update(v.id for v in op.inputs)
+        elif op.name == "copy" and op.inplace and op.inputs:
+            target = op.inputs[0]
+            while target.producer is not None and target.producer.name in ("data", "detach", "copy") and target.producer.inputs:
+                target = target.producer.inputs[0]
+            self.loaded.add(target.id)
+        elif (
+            op.name not in ("grad", "copy")
+            and op.inputs
+            and op.inputs[0].is_leaf
+            and op.inputs[0].requires_grad
+            and op.module is None
+        ):
+            self.inputs.add(op.inputs[0].id)  # data that want a gradient, for whatever reason
+
+    def on_module_enter(self, call: ModuleCall) -> None:
+        """What goes into models, and in which mode they are."""
+        if call.parent is None:
+            self.inputs.update(v.id for v in call.inputs if v.is_leaf and v.requires_grad)
+            (self.in_training if call.training else self.evaluated).add(id(call.module))
+
+    def on_optimizer(self, event: OptimizerInfo) -> None:
+        """What its parameters are called now."""
+        self.optimizers.append(event)
+        self._there[event.number] = {id(m) for m in self.session.recorder.names.alive()}
+        own = {v.id: v for v in event.params()}
+        value = self.session.recorder.value
+        for root in self.session.recorder.names.roots():
+            for path, p in root.named_parameters():
+                v = value(p)
+                if v.id in own:
+                    self.known.append(_Known(v, root, path, event))
+
+    def on_backward(self, event: Backward) -> None:
+        """Leaves that a loss depends on."""
+        ids = None
+        for a in event.accumulated:
+            key = a.value.id
+            self.counts[key] = count = self.counts.get(key, 0) + 1
+            if count <= 2:
+                self.reached[key] = a.value
+                ids = ids or {b.value.id for b in event.accumulated}
+                self.mates.setdefault(key, set()).update(ids)
+
+    def on_step(self, event: Step) -> None:
+        """These are trained."""
+        if event.optimizer.steps < 3 or event.optimizer.steps % 16 == 0:
+            ids = {v.id for v in event.optimizer.params()}
+            self.changed |= ids
+            self.of[event.optimizer.number] = self.of.get(event.optimizer.number, set()) | ids
+
+    def on_update(self, event: Update) -> None:
+        """These are trained by hand."""
+        self.changed.add(event.value.id)
+
+    def held(self) -> set[int]:
+        """Parameters of optimizers that live."""
+        return {v.id for info in self.optimizers for v in info.params()}
+
+    def owner(self, value: Value) -> tuple[Any, str] | None:
+        """The root module and the path of a parameter."""
+        tensor = value.tensor
+        if tensor is None:
+            return None
+        for root in self.session.recorder.names.roots():
+            for path, p in root.named_parameters():
+                if p is tensor:
+                    return root, path
+        return None
+
+    def gone(self, root: Any) -> list[_Known]:
+        """Parameters that an optimizer got from a model and that are no longer in it."""
+        value = self.session.recorder.value
+        now = {value(p).id for p in root.parameters()}
+        return [k for k in self.known if k.root() is root and k.id not in now]
+
+    def replaced(self, value: Value, root: Any, path: str) -> tuple[_Known, bool] | None:
+        """The parameter that an optimizer holds in the place of this one, and whether the whole model was made anew."""
+        for k in self.gone(root):
+            if path == k.path or path.split(".")[0] == k.path.split(".")[0]:
+                return k, False
+        for k in self.known:
+            other = k.root()
+            if other is root or k.path != path or k.shape != value.shape or k.title != type(root).__name__:
+                continue
+            if other is None or not any(j.id in self.reached for j in self.known if j.optimizer is k.optimizer):
+                return k, True
+        return None
+
+
+class ParamReplaced(_Leaves):
+    """An optimizer keeps the parameters it was given; new ones in their place are not trained."""
+
+    slug = "param-replaced"
+    id = "PL504"
+    severity = "error"
+    summary = "a parameter was replaced after the optimizer was made"
+    covered = ("step-without-backward", "param-not-in-optimizer")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._looked: set[int] = set()
+        self._told: set[Any] = set()
+
+    def on_step_begin(self, event: Step) -> None:
+        """Leaves that have a gradient and are in no optimizer."""
+        held: set[int] | None = None
+        for key, value in list(self.reached.items()):
+            if key in self._looked:
+                continue
+            held = self.held() if held is None else held
+            self._looked.add(key)
+            owner = None if key in held else self.owner(value)
+            found = None if owner is None else self.replaced(value, *owner)
+            if owner is not None and found is not None:
+                self._tell(value, owner[0], owner[1], found[0], found[1], event)
+
+    def _tell(self, value: Value, root: Any, path: str, old: _Known, whole: bool, event: Step) -> None:
+        recorder = self.session.recorder
+        title = recorder.names.root_name(root)
+        if whole:
+            place = assigned_after(old.optimizer, self.session.script, title.split(".")[-1])
+            what, key = title, (id(root), "")
+        else:
+            place, part = None, ""
+            parts = path.split(".")
+            for k in range(len(parts), 0, -1):
+                part = ".".join(parts[:k])
+                place = assigned_after(old.optimizer, self.session.script, parts[k - 1], True)
+                if place is not None:
+                    break
+            place = place or put_in_place(recorder.files(self.session.script))
+            what, key = f"{title}.{part}", (id(root), str(place))
+        if key in self._told:
+            return
+        self._told.add(key)
+        optimizer = event.optimizer.name or "optimizer"
+        self.report(
+            place or old.optimizer.site,
+            f"{what} is replaced after the optimizer was made: {old.optimizer.class_name} still holds the old parameters, and the new ones "
+            "are never trained.",
+            evidence={"parameter": f"{title}.{path}", "shape": list(value.shape), "optimizer_made_at": str(old.optimizer.site)},
+            fix=f"make the optimizer after this line (or give the new parameters to `{optimizer}.add_param_group`)",
+            covers=[old.optimizer.site, event.site],
+        )
+
+
+def _chosen(info: OptimizerInfo) -> bool:
+    """Whether the call that made an optimizer, or the line that it has its parameters from, names a part of a model:
+    `SGD(model.head.parameters())`. A choice by conditions may be a mistake."""
+    call = info.site.call if info.site is not None else None
+    place = gathered_at(info.site)
+    text = f"{call.text if call is not None else ''} {place.text if place is not None else ''}"
+    return " if " not in text and "parameters()" in text
+
+
+def _chooses(node: ast.expr) -> bool:
+    """Whether an expression takes some of a model's parameters: a comprehension with a condition."""
+    return any(isinstance(n, ast.comprehension) and n.ifs and "parameters" in ast.unparse(n.iter) for n in ast.walk(node))
+
+
+def gathered_at(site: Any) -> Place | None:
+    """Where the parameters that an optimizer gets are put together, when that is not the call itself: the assignment of a variable, what a
+    function of the same file returns."""
+    root = tree(site.file) if site is not None else None
+    call = site.call if root is not None else None
+    if root is None or call is None or not isinstance(call._node, ast.Call):
+        return None
+    given = call._node.args[0] if call._node.args else next((k.value for k in call._node.keywords if k.arg == "params"), None)
+    while isinstance(given, ast.Call) and getattr(given.func, "id", "") in ("list", "filter", "tuple") and given.args:
+        given = given.args[-1]
+    for _ in range(4):
+        if isinstance(given, ast.Call):
+            name = getattr(given.func, "id", getattr(given.func, "attr", ""))
+            for f in ast.walk(root):
+                if isinstance(f, ast.FunctionDef) and f.name == name:
+                    returned = [n for n in ast.walk(f) if isinstance(n, (ast.Return, ast.Yield))]
+                    chosen = [n for n in ast.walk(f) if isinstance(n, ast.Assign) and _chooses(n.value)]
+                    if chosen and not any(_chooses(n.value) for n in returned if n.value is not None):
+                        return Place(site.file, max(n.lineno for n in chosen))  # the last takes what the ones before have left
+                    return Place(site.file, returned[-1].lineno) if returned else None
+            return None
+        if not isinstance(given, (ast.Name, ast.Attribute)):
+            return None
+        text = ast.unparse(given)
+        function = function_around(site.file, site.line)
+        before = [a for a in assignments(site.file, text, function.lineno if function is not None else 1) if a.lineno < site.line]
+        if not before:
+            return None
+        value = max(before, key=lambda a: a.lineno)
+        inner = getattr(value, "value", None)
+        if isinstance(inner, ast.Call) and getattr(inner.func, "attr", "") != "parameters" and isinstance(inner.func, ast.Name):
+            given = inner
+            if not any(isinstance(f, ast.FunctionDef) and f.name == inner.func.id for f in ast.walk(root)):
+                return Place(site.file, value.lineno)
+            continue
+        return Place(site.file, value.lineno)
+    return None
+
+
+def assigned_after(info: OptimizerInfo, script: str, name: str, inside: bool = False) -> Any:
+    """The line that assigns something called `name` (a variable unless `inside`, an attribute, an element) after an optimizer was made."""
+    site = info.site
+    files = [site.file] if site is not None else []
+    files += [script] if script and script not in files else []
+    found: list[tuple[int, int, str]] = []
+    for file in files:
+        root = tree(file)
+        if root is None:
+            continue
+        makers = [f for f in ast.walk(root) if isinstance(f, ast.FunctionDef) and f.name == "__init__"]
+        for node in ast.walk(root):
+            if not isinstance(node, (ast.stmt, ast.expr)):
+                continue
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+            for t in [e for x in targets for e in (x.elts if isinstance(x, (ast.Tuple, ast.List)) else [x])]:
+                if not _called(t, name) or inside and isinstance(t, ast.Name):
+                    continue
+                in_init = any(f.lineno <= node.lineno <= (f.end_lineno or 0) for f in makers)
+                here = any(f.lineno <= site.line <= (f.end_lineno or 0) for f in makers) if site is not None else False
+                if in_init and not here:
+                    continue
+                after = site is not None and file == site.file and node.lineno > site.line
+                if in_init and not after:
+                    continue
+                found.append((0 if after else 1, node.lineno, file))
+            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in (
+                "setattr",
+                "add_module",
+                "register_parameter",
+            ):
+                if any(getattr(a, "value", None) == name for a in node.args):
+                    found.append((0, node.lineno, file))
+    # What stands before the optimizer in the same function has run before it; what stands in another function may have run later.
+    same = [f for f in found if f[0] == 0]
+    if not same and site is not None:
+        same = [f for f in found if f[2] != site.file or not _same_function(site, f[1])]
+    return _called_from(site, Place(min(same)[2], min(same)[1])) if same else None
+
+
+def put_in_place(files: list[str]) -> Place | None:
+    """The only call that puts loaded tensors in the place of parameters: `load_state_dict(..., assign=True)`."""
+    found = [
+        Place(file, node.lineno)
+        for file in files
+        if (root := tree(file)) is not None
+        for node in ast.walk(root)
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "attr", "") == "load_state_dict"
+        and any(k.arg == "assign" and getattr(k.value, "value", None) is True for k in node.keywords)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _called_from(site: Any, place: Place) -> Place:
+    """Where a method is called that replaces parts of its model, if the optimizer is not the same object's: there it has to be made anew."""
+    root = tree(place.file)
+    function = function_around(place.file, place.line)
+    if root is None or function is None or site is None or site.file != place.file or function.name == "__init__":
+        return place
+    owner = next((c for c in ast.walk(root) if isinstance(c, ast.ClassDef) and function in c.body), None)
+    if owner is None or owner.lineno <= site.line <= (owner.end_lineno or 0):
+        return place
+    lines = sorted(n.lineno for n in ast.walk(root) if isinstance(n, ast.Call) and getattr(n.func, "attr", "") == function.name)
+    lines = [line for line in lines if not owner.lineno <= line <= (owner.end_lineno or 0) and _same_function(site, line)]
+    return Place(place.file, lines[0]) if len(lines) == 1 else place
+
+
+def _called(target: ast.expr, name: str) -> bool:
+    if isinstance(target, ast.Name):
+        return target.id == name
+    if isinstance(target, ast.Attribute):
+        return target.attr == name
+    if isinstance(target, ast.Subscript):
+        try:
+            index = ast.literal_eval(target.slice)
+        except (ValueError, TypeError):
+            return False
+        return str(index) == name or isinstance(index, int) and index < 0 and name.isdigit()
+    return False
+
+
+def _same_function(site: Any, line: int) -> bool:
+    code = site.code
+    if code.co_name == "<module>":
+        return function_around(site.file, line) is None
+    lines = [p[0] for p in code.co_positions() if p[0] is not None]
+    return bool(lines) and min(lines) <= line <= max(lines)
+
+
+class ParamNotInOptimizer(_Leaves):
+    """A parameter that gets gradients and is in no optimizer stays what it was."""
+
+    slug = "param-not-in-optimizer"
+    id = "PL503"
+    severity = "warning"
+    summary = "a parameter that is used is not given to the optimizer"
+
+    ops: ClassVar[tuple[str, ...]] = (*_Leaves.ops, "requires_grad", "requires_grad_")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._facts: dict[int, Any] = {}  # by leaf: (group, place, how, name), taken while the leaf lives
+        self._freed: dict[int, Any] = {}  # by leaf: where it was unfrozen after an optimizer was made
+
+    def on_op(self, op: Op) -> None:
+        """Parameters that are unfrozen when the optimizer is there already."""
+        if op.name in ("requires_grad", "requires_grad_"):
+            if op.args.get("value", op.args.get("requires_grad", True)) is True and op.inputs and self.optimizers:
+                if not op.inputs[0].requires_grad or op.inputs[0].id in self._facts:
+                    self._freed[op.inputs[0].id] = chooser(self.session.recorder)
+                    self._facts.pop(op.inputs[0].id, None)
+            return
+        super().on_op(op)
+
+    def on_step(self, event: Step) -> None:
+        """Leaves that two backward calls have reached and no step has changed are looked at while they live."""
+        super().on_step(event)
+        if event.optimizer.steps < 4 or event.optimizer.steps % 16 == 0:
+            for key, value in self.reached.items():
+                if self.counts[key] >= 2 and key not in self.changed and key not in self._facts:
+                    self._facts[key] = self._look(value)
+
+    def _look(self, value: Value) -> Any:
+        if value.tensor is None or not value.tensor.requires_grad:
+            return None
+        owner = self.owner(value)
+        if owner is None:
+            found = self._plain(value)
+        else:
+            root, path = owner
+            teacher = id(root) in self.evaluated and id(root) not in self.in_training
+            if teacher or self.replaced(value, root, path) is not None:
+                return None
+            if value.id in self._freed:
+                place = self._freed[value.id]
+                return ("freed", str(place)), place, "it was unfrozen after the optimizer had been made", value.name or "a tensor"
+            if self._fine_tuned(root):
+                return None
+            container = self._container(root)
+            made = self._late(value, root, path) if container is None else None
+            if made is not None:
+                return ("late", str(made)), made, "it was made after the optimizer", value.name or "a tensor"
+            found = ("root", id(root)) if container is None else ("list", str(container[0])), *(container or (None, ""))
+        return None if found is None else (*found, value.name or "a tensor")
+
+    def finish(self) -> None:
+        """Leaves that were reached again and again and that nothing ever changed."""
+        groups: dict[Any, list[int]] = {}
+        for key, facts in self._facts.items():
+            if facts is None or key in self.changed or key in self.read or key in self.loaded or key in self.held():
+                continue
+            if self.mates[key] & self.changed:
+                groups.setdefault(facts[0], []).append(key)
+        for keys in groups.values():
+            _, site, how, _ = self._facts[keys[0]]
+            self._tell(site, keys, how)
+
+    def _plain(self, value: Value) -> Any:
+        """A tensor that is no parameter of a module."""
+        if value.id in self.inputs:
+            return None
+        tensor, recorder = value.tensor, self.session.recorder
+        for module in recorder.names.alive():
+            for name, held in vars(module).items():
+                if name.startswith("_"):
+                    continue
+                inside = held.values() if isinstance(held, dict) else held if isinstance(held, (list, tuple)) else ()
+                if held is tensor or any(x is tensor for x in inside):
+                    place = attribute_place(recorder, module, name)
+                    return (
+                        ("attribute", str(place), name),
+                        place,
+                        f"`self.{name}` is no nn.Parameter, so the module does not know it",
+                    )
+        return (("tensor", value.id), None, "") if value.name is not None else None
+
+    def _container(self, root: Any) -> tuple[Any, str] | None:
+        """The list or dict of a module's that hides a model from it."""
+        for module in self.session.recorder.names.alive():
+            for name, held in vars(module).items():
+                if name.startswith("_") or not isinstance(held, (list, tuple, dict)):
+                    continue
+                if any(x is root for x in (held.values() if isinstance(held, dict) else held)):
+                    place = attribute_place(self.session.recorder, module, name)
+                    kind = "nn.ModuleDict" if isinstance(held, dict) else "nn.ModuleList"
+                    return (
+                        place,
+                        f"`self.{name}` is a plain {type(held).__name__}, which a module does not look into; {kind} registers them",
+                    )
+        return None
+
+    def _late(self, value: Value, root: Any, path: str) -> Any:
+        """Where a layer was made, if the optimizer that trains the rest of its model was there before it."""
+        owner = root
+        for part in path.split(".")[:-1]:
+            owner = owner._modules.get(part)
+            if owner is None:
+                return None
+        names = self.session.recorder.names
+        own = {self.session.recorder.value(p).id for p in root.parameters()}
+        trains = [info for info in self.optimizers if own & self.of.get(info.number, set())]
+        if not trains or not all(self._before(info, owner) for info in trains):
+            return None
+        for part in reversed(path.split(".")[:-1]):
+            place = assigned_after(trains[0], self.session.script, part, True)
+            if place is not None:
+                return place
+        return names.site_of(owner) or attribute_place(self.session.recorder, root, path.split(".")[0])
+
+    def _before(self, info: OptimizerInfo, module: Any) -> bool:
+        """Whether an optimizer was made before a module."""
+        return id(module) not in self._there.get(info.number, {id(module)})
+
+    def _fine_tuned(self, root: Any) -> bool:
+        """Whether only the last parts of a model were given to the optimizer, and all before them stay as they are."""
+        value = self.session.recorder.value
+        trained = [c for _, c in root.named_children() if any(value(p).id in self.changed for p in c.parameters())]
+        if len(trained) != 1 and not any(_chosen(info) for info in self.optimizers):
+            return False
+        states = []
+        for _, child in root.named_children():
+            params = [value(p).id in self.changed for p in child.parameters() if p.requires_grad]
+            if params:
+                states.append(all(params) if any(params) else False)
+                if any(params) and not all(params):
+                    return False
+        own = [p for p in root._parameters.values() if p is not None and p.requires_grad]
+        if any(value(p).id not in self.changed for p in own):
+            return False
+        return len(states) > 1 and True in states and states == sorted(states)
+
+    def _tell(self, site: Any, keys: list[int], how: str) -> None:
+        mates = {m for key in keys for m in self.mates[key]}
+        best = max(self.optimizers, key=lambda o: len(self.of.get(o.number, set()) & mates), default=None)
+        if best is None:
+            return
+        names = [self._facts[key][3] for key in keys]
+        one = len(names) == 1
+        self.report(
+            site or gathered_at(best.site) or best.site,
+            f"{names[0] if one else f'{names[0]} and {len(names) - 1} more'} got gradients again and again and "
+            f"{'is' if one else 'are'} in no optimizer: nothing trains {'it' if one else 'them'}{'; ' + how if how else ''}.",
+            evidence={
+                "parameters": names[:8],
+                "backward_calls": self.counts[keys[0]],
+                "optimizer": f"{best.class_name} at {best.site}",
+            },
+            fix=f"give it to the optimizer, too: `{best.name or 'optimizer'}.add_param_group(...)`, or make the optimizer later"
+            if "optimizer" in how
+            else "register it with the model, so that `model.parameters()` has it"
+            if how
+            else f"give it to {best.class_name}, or freeze it with `requires_grad_(False)` if it is to stay as it is",
+        )

@@ -1,0 +1,696 @@
+"""Parameters: never used, or frozen by accident."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from ...events import Backward, Failure, ModuleCall, Op, OptimizerInfo, Site, Step, Update, Value, ancestors
+from ...rule import Rule
+from ..source.places import (
+    Place,
+    attribute_place,
+    chooser,
+    dropped_at,
+    function_around,
+    is_users,
+    loop_without,
+    member_place,
+    overridden,
+    tree,
+)
+from .thawing import Waiting
+
+
+class ParamUnused(Rule):
+    """A parameter that no operation ever uses learns nothing, and is often a layer that was forgotten in `forward`."""
+
+    slug = "param-unused"
+    id = "PL501"
+    severity = "warning"
+    summary = "a registered parameter never takes part in the loss"
+
+    def __init__(self) -> None:
+        self._used: set[int] = set()  # ids of leaves that some operation has read
+        self._reached: set[int] = set()  # ids of leaves that got a gradient
+        self._patterns: dict[int, set[frozenset[int]]] = {}  # by root module: which leaves its training calls used
+        self._now: set[int] | None = None
+        self._steps = 0
+        self._backwards = 0
+        self._found: dict[
+            int, tuple[list[tuple[Any, str, list[str], set[int]]], str]
+        ] = {}  # by root: what was unused at the last look
+        self._held: dict[int, Value] = {}  # parameters that optimizers have stepped on
+        self._mates: dict[int, frozenset[int]] = {}  # by parameter: all that its optimizer has
+        self._bare: dict[int, tuple[Site, int]] = {}  # by module: a call without the parameters that it may have, and their size
+        self._dropped: dict[int, tuple[Any, str | None, Op]] = {}  # by leaf: where its result ends, its name, the last operation
+
+    def on_op(self, op: Op) -> None:
+        """Leaves among the operands, initialization left out."""
+        first = 1 if op.inplace else 0
+        if op.direct and op.module is not None and op.name in _OPTIONAL and id(op.module.module) not in self._bare:
+            self._left_out(op)
+        for value in op.inputs[first:]:
+            if value.is_leaf and value.requires_grad and op.name not in _NO_USE and (op.grad_enabled or op.module is not None):
+                self._used.add(value.id)
+                if self._now is not None:
+                    self._now.add(value.id)
+
+    def _left_out(self, op: Op) -> None:
+        """`F.layer_norm(x, shape)` in a module of the user's: the scale and the shift that it may have are left out."""
+        out = op.output
+        free = [name for name in ("weight", "bias") if name in op.args and op.args[name] is None]
+        if out is None or out.ndim < 2 or not free or op.site is None or op.module is None:
+            return
+        size = out.shape[-1] if op.name in ("layer_norm", "rms_norm", "linear") else out.shape[1]
+        self._bare[id(op.module.module)] = op.site, size
+
+    def on_module_enter(self, call: ModuleCall) -> None:
+        """A model begins."""
+        if call.parent is None and call.training:
+            self._now = set()
+
+    def on_module_exit(self, call: ModuleCall) -> None:
+        """Which parameters this call of the model has used."""
+        if call.parent is None and self._now is not None:
+            patterns = self._patterns.setdefault(id(call.module), set())
+            if len(patterns) < 4:
+                patterns.add(frozenset(self._now))
+            self._now = None
+
+    def on_backward(self, event: Backward) -> None:
+        """Leaves that take part in a loss; now and then, what the models have beside them."""
+        self._reached.update(a.value.id for a in event.accumulated)
+        self._backwards += 1
+        n = self._backwards
+        if n < 4 or n & (n - 1) == 0:  # models may be gone when the program ends
+            for root in self.session.recorder.names.roots():
+                self._look(root)
+        if n == 6:
+            self._ends(event)
+
+    def _ends(self, event: Backward) -> None:
+        """Where the results of parameters end that no backward has reached, although they are used in training."""
+        waiting = {i: v for i, v in self._held.items() if i in self._used and i not in self._reached and v.requires_grad}
+        if not waiting:
+            return
+        recorder = self.session.recorder
+        made: dict[int, set[int]] = {}  # by number of an operation: the parameters that its result is made of
+        last: dict[int, Op] = {}
+        in_loss = {op.number for op in ancestors(event.roots)}
+        for op in recorder.ops_of_step():
+            if op.number in in_loss:  # it comes to the loss, cut from its graph: that is told where it is cut
+                for v in op.inputs:
+                    for i in {v.id} | (made.get(v.producer.number, set()) if v.producer is not None else set()):
+                        waiting.pop(i, None)
+            if not op.grad_enabled or op.name in _NO_USE:
+                continue
+            own = {v.id for v in op.inputs if v.id in waiting and v.is_leaf}
+            for v in op.inputs:
+                if v.producer is not None and v.requires_grad:
+                    own |= made.get(v.producer.number, set())
+            if own:
+                made[op.number] = own
+                for i in own:
+                    last[i] = op
+        for i in last.keys() & waiting.keys():
+            op = last[i]
+            self._dropped[i] = dropped_at(op), waiting[i].name, op
+
+    def on_step(self, event: Step) -> None:
+        """Something is trained."""
+        self._steps += 1
+        if event.optimizer.steps == 1:
+            values = event.optimizer.params()
+            self._held.update((v.id, v) for v in values)
+            self._mates.update(dict.fromkeys([v.id for v in values], frozenset(v.id for v in values)))
+
+    def on_update(self, event: Update) -> None:
+        """Something is trained."""
+        self._steps += 1
+
+    def finish(self) -> None:
+        """Models of which some parameters were trained and others never used."""
+        if not self._steps:
+            return
+        ends: dict[Any, list[int]] = {}
+        for i, (place, _, _) in self._dropped.items():
+            if i not in self._reached and place is not None and self._mates.get(i, {i}) & self._reached:
+                ends.setdefault(place.key, []).append(i)
+        for ids in ends.values():
+            place, name, op = self._dropped[ids[0]]
+            self.report(
+                place,
+                f"what is computed with {name or 'a parameter'}{f' and {len(ids) - 1} more' if len(ids) > 1 else ''} is dropped here: no loss is "
+                "made of it, and no backward ever reaches them.",
+                evidence={
+                    "parameters": [n for i in ids if (n := self._dropped[i][1])][:8],
+                    "last_operation": f"{op.name} at {op.site}",
+                },
+                fix="add it to the loss, or leave this part out of the model",
+            )
+        for key, (unused, title) in self._found.items():
+            if len(self._patterns.get(key, ())) != 1:  # never called in training, or not always the same parts of it
+                continue
+            for site, path, members, own in unused:
+                if own & (self._used | self._reached):
+                    continue
+                self.report(
+                    site,
+                    f"{title}.{path} is registered and never used: no operation of the whole run reads "
+                    f"{'it' if members == [path] else 'its parameters'}.",
+                    evidence={"parameters": [f"{title}.{m}" for m in members][:8], "steps": self.step},
+                    fix="use it in `forward`, or take it out of the model",
+                )
+
+    def _look(self, root: Any) -> None:
+        """The parameters of a model that nothing has used so far."""
+        if id(root) not in self._patterns:
+            return
+        recorder = self.session.recorder
+        named = [(path, recorder.value(p)) for path, p in root.named_parameters() if p.requires_grad]
+        ids = {path: v.id for path, v in named if v.id not in self._used and v.id not in self._reached}
+        if not ids or not any(v.id in self._reached for _, v in named):
+            self._found.pop(id(root), None)
+            return
+        paths = [path for path, _ in named]
+        groups: dict[str, list[str]] = {}
+        calls: dict[str, Site] = {}  # of operations that take such a parameter and were not given it
+        for path in ids:
+            parts, best = path.split("."), path
+            owner = root.get_submodule(".".join(parts[:-1]))
+            bare = self._bare.get(id(owner))
+            if bare is not None and owner._parameters[parts[-1]].numel() == bare[1]:
+                calls[best] = bare[0]
+                groups.setdefault(best, []).append(path)
+                continue
+            for k in range(len(parts) - 1, 0, -1):
+                prefix = ".".join(parts[:k]) + "."
+                if all(p in ids for p in paths if p.startswith(prefix)):
+                    best = prefix[:-1]
+            groups.setdefault(best, []).append(path)
+        unused = [
+            (site, path, members, {ids[m] for m in members})
+            for path, members in groups.items()
+            if (site := calls.get(path) or loop_without(recorder, root, path) or member_place(recorder, root, path)) is not None
+            and not overridden(recorder, root, path)
+        ]
+        self._found[id(root)] = unused, recorder.names.root_name(root)
+
+
+_OPTIONAL = frozenset("group_norm layer_norm rms_norm batch_norm instance_norm linear conv1d conv2d conv3d".split())
+_NO_USE = frozenset(
+    {"detach", "data", "clone", "requires_grad", "grad", "zeros_like", "ones_like", "randn_like", "empty_like", "rand_like"}
+)
+
+
+_PRODUCTS = ("matmul", "mm", "linear", "bmm", "einsum", "conv1d", "conv2d", "embedding", "getitem", "index_select")
+_DRAWN = frozenset({"randn", "rand", "normal", "uniform", "rand_like", "randn_like", "xavier_uniform", "kaiming_uniform"})
+_WEIGHT = re.compile(r"(w|weights?|kernel|emb|embeddings?|table|W)(_\w+|\d*)?$|\w+_(weights?|emb|embeddings?)$")
+
+
+class ParamFrozen(Rule):
+    """A parameter that is to be trained and does not require a gradient."""
+
+    slug = "param-frozen"
+    id = "PL502"
+    severity = "error"
+    summary = "a parameter is frozen by accident"
+    covered = ("step-without-backward",)
+    ops = ("requires_grad", "requires_grad_", *_PRODUCTS)
+
+    def __init__(self) -> None:
+        self._frozen: dict[int, tuple[Value, Site | None]] = {}  # by id: where requires_grad was last set to False
+        self._sites: dict[int, Site | None] = {}  # the same: the statement itself
+        self._idle: dict[int, tuple[dict[str, Any], int]] = {}  # by optimizer: what would be reported, steps
+        self._look = True
+        self._told: set[Any] = set()
+        self._plain: dict[int, int] = {}  # by id of a tensor that stands where a weight should: the step at which it was last seen
+        self._waiting = Waiting(self)
+        self._last: dict[int, Value] = {}  # by root module: the weight of the last product in it
+        self._since = 0  # the step at which the last optimizer was made
+        self._stepped: set[int] = set()  # leaves that some optimizer has changed
+
+    def on_op(self, op: Op) -> None:
+        """`p.requires_grad = False`, `p.requires_grad_(False)`; a product with something that is no parameter."""
+        if op.name in _PRODUCTS:
+            if op.grad_enabled and op.module is not None and not op.inplace:
+                self._weight(op)
+                weight = op.args.get("weight")
+                if isinstance(weight, Value) and self.step < self._since + 4:
+                    self._last[id(op.module.root.module)] = weight
+            return
+        wanted = op.args.get("value", op.args.get("requires_grad", True))
+        for value in op.inputs[:1]:
+            if wanted is False:
+                self._frozen[value.id] = value, chooser(self.session.recorder)
+                self._sites[value.id] = op.site
+            else:
+                self._frozen.pop(value.id, None)
+                self._waiting.thawed()
+
+    # ---- a tensor in the place of a parameter ------------------------------------------------------------------------
+    def _weight(self, op: Op) -> None:
+        """`self.weight = torch.randn(8, 8)` in a module: nothing makes it a parameter, so it keeps its random numbers."""
+        if len(op.inputs) < 2 and op.name != "getitem":
+            return
+        for value in op.inputs:
+            made = value.producer
+            if value.requires_grad or not value.is_floating_point or value.ndim < 2 or value.step or value.id in self._plain:
+                continue
+            while made is not None and made.name in ("mul", "div", "add", "T", "t", "transpose") and made.inputs:
+                made = made.inputs[0].producer
+            if made is None or made.name not in _DRAWN or made.module is not None:
+                continue
+            self._plain[value.id] = op.step
+            call: ModuleCall | None = op.module
+            while call is not None:
+                module = call.module
+                name = next((k for k, held in vars(module).items() if held is value.tensor), None) if module is not None else None
+                if name is not None and _WEIGHT.match(name):
+                    recorder = self.session.recorder
+                    self.report(
+                        attribute_place(recorder, module, name) or made.site,
+                        f"`self.{name}` is drawn at random and is no nn.Parameter: {op.name} uses it like a weight, and nothing ever trains it.",
+                        evidence={"attribute": name, "shape": list(value.shape), "used_at": str(op.site)},
+                        fix=f"`self.{name} = nn.Parameter(...)`; if it is to stay as it is, `self.register_buffer({name!r}, ...)`",
+                    )
+                    return
+                call = call.parent
+
+    # ---- switches that are none --------------------------------------------------------------------------------------
+    def on_optimizer(self, event: OptimizerInfo) -> None:
+        """A new phase of training: what was frozen may have been meant to be free."""
+        self._look, self._since = True, self.step
+        self._waiting.made(event)
+
+    def on_module_exit(self, call: ModuleCall) -> None:
+        """`module.requires_grad = True` only makes an attribute."""
+        if call.parent is None and (self._look or self.step < 3 or self.step & (self.step - 1) == 0):
+            self._look = False
+            if call.module is not None and hasattr(call.module, "named_modules"):
+                self._typos(call.module, call.path, call.site)
+
+    def _typos(self, root: Any, title: str, site: Any) -> None:
+        for path, m in root.named_modules():
+            for name in ("requires_grad", "requires_grad_", *(_MISSPELLED if not is_users(self.session.recorder, m) else ())):
+                wanted = vars(m).get(name)
+                if isinstance(wanted, bool):
+                    wrong = [p for p in m.parameters() if p.requires_grad is not wanted]
+                    if wrong:
+                        self._attribute(
+                            f"{title}.{path}" if path else title, site, name, wanted, len(wrong), "a module has no such switch"
+                        )
+        for path, p in root.named_parameters():
+            for name in (*_MISSPELLED, "requires_grad_"):
+                wanted = getattr(p, "__dict__", {}).get(name)
+                if isinstance(wanted, bool) and p.requires_grad is not wanted:
+                    what = "the attribute of a tensor is called `requires_grad`"
+                    self._attribute(f"{title}.{path}", site, name, wanted, 1, what)
+                    return
+
+    def _attribute(self, what: str, site: Any, name: str, wanted: bool, count: int, kind: str) -> None:
+        if (name, wanted) in self._told:
+            return
+        self._told.add((name, wanted))
+        self.report(
+            self._assigned(site, name) or site,
+            f"setting `{name}` on {what} has no effect ({kind}): its parameters {'stay frozen' if wanted else 'are still trained'}.",
+            evidence={"set_to": wanted, "parameters": count},
+            fix=f"`module.requires_grad_({wanted})` for all parameters of a module, `p.requires_grad = {wanted}` for one",
+        )
+
+    def _assigned(self, site: Any, name: str) -> Any:
+        """The line that assigns such an attribute, in the files of the script and of the model."""
+        for file in self.session.recorder.files(self.session.script, site.file if site is not None else ""):
+            root = tree(file)
+            for node in ast.walk(root) if root is not None else ():
+                if isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr == name for t in node.targets):
+                    target = next(t for t in node.targets if isinstance(t, ast.Attribute))
+                    text = ast.unparse(target.value)
+                    loop = any(
+                        isinstance(f, (ast.For, ast.comprehension))
+                        and text in ast.unparse(f.target)
+                        and "parameters" in ast.unparse(f.iter)
+                        for f in ast.walk(root)
+                    )
+                    if name != "requires_grad" or not loop:
+                        return Place(file, node.lineno)
+        return None
+
+    # ---- frozen more than was meant ----------------------------------------------------------------------------------
+    def on_error(self, failure: Failure) -> None:
+        """Backward has nothing to reach because every parameter of the loss is frozen."""
+        op = failure.op
+        if op is None or op.name != "backward" or not op.inputs or any(v.requires_grad for v in op.inputs):
+            return
+        frozen: list[Value] = []
+        waiting, seen = list(op.inputs), set()
+        while waiting:
+            value = waiting.pop()
+            if value.is_leaf and value.number not in seen and value.parameter is not None:
+                frozen.append(value)
+            elif value.producer is not None and value.number not in seen:
+                made = value.producer
+                if any(v.requires_grad for v in made.inputs):
+                    return  # cut somewhere, not frozen
+                waiting.extend(made.inputs)
+            seen.add(value.number)
+        if frozen:
+            self._tell(frozen, failure.site, "backward finds nothing to differentiate: all parameters of the loss are frozen")
+
+    def on_step(self, event: Step) -> None:
+        """An optimizer all of whose parameters are frozen; or some that nobody has frozen knowingly."""
+        info = event.optimizer
+        values = info.params()
+        if info.steps < 2:
+            self._stepped.update(v.id for v in values if v.requires_grad)
+        if self._frozen:
+            self._waiting.later(info)
+            self._waiting.step(event)
+        if values and not any(v.requires_grad for v in values):
+            held = self._idle.get(info.number)
+            if held is None:
+                title = info.name or "optimizer"
+                held = self._told_all(values, event.site, f"{title} steps and all its parameters are frozen"), 0
+            self._idle[info.number] = held[0], held[1] + 1
+        else:
+            self._idle.pop(info.number, None)
+            if info.steps == 1:
+                self._by_default([v for v in values if not v.requires_grad])
+                self._by_name()
+                if self._frozen:
+                    self._waiting.grouped(info)
+                    self._half_layers()
+                    self._new_head()
+                    self._added()
+
+    def _by_default(self, frozen: list[Value]) -> None:
+        """`nn.Embedding.from_pretrained(vectors)` freezes, unless it is told not to."""
+        recorder = self.session.recorder
+        for value in frozen:
+            tensor = value.tensor
+            module = next((m for m in recorder.names.alive() if tensor is not None and m._parameters.get("weight") is tensor), None)
+            site = recorder.names.site_of(module) if module is not None else None
+            call = site.call if site is not None else None
+            if call is None or value.id in self._frozen or not (call.function or "").endswith("from_pretrained"):
+                continue
+            if "freeze" not in call.keywords and len(call.arguments) < 2:
+                self.report(
+                    site,
+                    f"`from_pretrained` freezes the embedding unless it gets `freeze=False`: {value.name or 'its weight'} is given to the "
+                    "optimizer and never changes.",
+                    evidence={"parameter": value.name, "shape": list(value.shape)},
+                    fix="`from_pretrained(vectors, freeze=False)` to train it; say `freeze=True` if it is to stay as it is",
+                )
+
+    def frozen_sites(self) -> list[tuple[Value, Any]]:
+        """What was frozen, and by which statement."""
+        return [(v, site) for key, (v, _) in self._frozen.items() if (site := self._sites.get(key)) is not None]
+
+    def frozen_at(self, value: Value) -> Any:
+        """Where a parameter was frozen, if it was and still is; else None."""
+        held = self._frozen.get(value.id)
+        return held[1] if held is not None and not value.requires_grad else None
+
+    def _half_layers(self) -> None:
+        """A weight is frozen and its bias is not, although nothing in the line speaks of them: a slice that ends one too early."""
+        recorder = self.session.recorder
+        for module in recorder.names.alive():
+            weight, bias = module._parameters.get("weight"), module._parameters.get("bias")
+            if weight is None or bias is None or weight.requires_grad == bias.requires_grad:
+                continue
+            place = self.frozen_at(recorder.value(bias if weight.requires_grad else weight))
+            if place is None or place in self._told:
+                continue
+            function = function_around(place.file, place.line)
+            text = ast.unparse(function) if function is not None else " ".join(s.text for s in _lines_around(place))
+            if re.search(r"bias|weight|ndim|dim\(|shape|named_|isinstance", text):
+                continue
+            self._told.add(place)
+            kept, other = ("weight", "bias") if bias.requires_grad else ("bias", "weight")
+            self.report(
+                place,
+                f"of {recorder.names.parameter(weight if kept == 'weight' else bias)} and its {other} only the first is frozen here: a layer is "
+                "cut in two.",
+                evidence={"layer": type(module).__name__, "frozen": kept},
+                fix="choose whole layers: go over `model.children()` or over names, not over a slice of `model.parameters()`",
+            )
+
+    def _new_head(self) -> None:
+        """A filter on names that freezes the last layer with the rest, which nothing has trained and no file has filled."""
+        recorder = self.session.recorder
+        for root in recorder.names.roots():
+            weight = self._last.get(id(root))
+            place = self.frozen_at(weight) if weight is not None else None
+            if weight is None or place is None or place in self._told or weight.id in self._stepped or weight.name is None:
+                continue
+            path = weight.name.split(".")
+            test = _test_around(place)
+            if (
+                test is None
+                or not any(isinstance(n, ast.Compare) or _by_text(n) for n in ast.walk(test[1]))
+                or not _HEAD.search(path[-2] if len(path) > 1 else "")
+            ):
+                continue
+            written = recorder.filled.get(weight.id)
+            call = written.site.call if written is not None and written.site is not None else None
+            if call is not None and "load" in (call.function or ""):
+                continue
+            if any(p.requires_grad for p in root.parameters()):
+                self._told.add(place)
+                self.report(
+                    place,
+                    f"{weight.name} is frozen with the rest: the last layer has the random numbers that it was made with, and nothing trains it.",
+                    evidence={"parameter": weight.name, "shape": list(weight.shape)},
+                    fix="leave the new last layer free, too",
+                    severity="warning",
+                )
+
+    def _added(self) -> None:
+        """Adapters are there to be trained: frozen by the line that freezes the model they were put into, and not freed again."""
+        recorder = self.session.recorder
+        for root in recorder.names.roots():
+            named = [(path, recorder.value(p)) for path, p in root.named_parameters()]
+            own = [v for path, v in named if _ADDED.search(path)]
+            places = {place for v in own if (place := self.frozen_at(v)) is not None}
+            if not own or len(places) != 1 or any(v.requires_grad for v in own) or not any(v.requires_grad for _, v in named):
+                continue
+            place = next(iter(places))
+            others = [v for path, v in named if not _ADDED.search(path) and self.frozen_at(v) == place]
+            if not others or place in self._told:
+                continue
+            self._told.add(place)
+            self.report(
+                _loop_over_parameters(place) or place,
+                f"{own[0].name or 'an adapter'} and {len(own) - 1} more are frozen here with the model that they were put into, and stay so while "
+                "another part is trained: they adapt nothing.",
+                evidence={"parameters": [v.name for v in own[:8]], "frozen_with_them": len(others)},
+                fix="unfreeze them as well: `model.adapter.requires_grad_(True)`",
+                severity="warning",
+            )
+
+    def _by_name(self) -> None:
+        """`"layers.1" in name` is true of layers.10 as well."""
+        recorder = self.session.recorder
+        for root in recorder.names.roots():
+            at: dict[str, list[str]] = {}  # by place: names of the parameters frozen there
+            sites: dict[str, Site] = {}
+            names = []
+            for path, p in root.named_parameters():
+                names.append(path)
+                held = self._frozen.get(recorder.value(p).id)
+                if held is not None and held[1] is not None and not p.requires_grad:
+                    at.setdefault(str(held[1]), []).append(path)
+                    sites[str(held[1])] = held[1]
+            for key, frozen in at.items():
+                test = _test_around(sites[key])
+                texts = _texts(test[1], sites[key]) if test is not None else []
+                found = (
+                    _beyond(frozen, names, texts) or _within(frozen, names, texts) or (_numbered(frozen, names) if texts else None)
+                )
+                if found is not None and (key, found) not in self._told:
+                    self._told.add((key, found))
+                    text, meant, hit = found
+                    title = recorder.names.root_name(root)
+                    self.report(
+                        Place(sites[key].file, test[0]) if test is not None else sites[key],
+                        f"the name {text!r} is meant for {title}.{meant}, and it also fits {title}.{hit}, which is frozen with it.",
+                        evidence={"frozen": len(frozen), "of": len(names), "meant": meant, "also": hit},
+                        fix=f"compare whole parts of the name: `name.split('.')`, or `name.startswith({text + '.'!r})`",
+                    )
+
+    def finish(self) -> None:
+        """Optimizers that had nothing to train to the end; switches that the last lines of the program set; `==` for `=`."""
+        self._waiting.finish()
+        for what, count in self._idle.values():
+            if count >= 2:
+                self.report(**what)
+        if not self.step:
+            return
+        for file in self.session.recorder.files(self.session.script):
+            root = tree(file)
+            for node in ast.walk(root) if root is not None else ():
+                if isinstance(node, ast.Expr) and isinstance(node.value, ast.Compare) and isinstance(node.value.ops[0], ast.Eq):
+                    left = node.value.left
+                    if isinstance(left, ast.Attribute) and left.attr == "requires_grad":
+                        self.report(
+                            Place(file, node.lineno),
+                            f"`{ast.unparse(node.value)}` compares and changes nothing.",
+                            fix=f"`{ast.unparse(left)} = {ast.unparse(node.value.comparators[0])}`",
+                        )
+
+    def _tell(self, frozen: list[Value], symptom: Site | None, seen: str) -> None:
+        self.report(**self._told_all(frozen, symptom, seen))
+
+    def _told_all(self, frozen: list[Value], symptom: Site | None, seen: str) -> dict[str, Any]:
+        place: Any = next((self._frozen[v.id][1] for v in frozen if v.id in self._frozen), None)
+        names = sorted(v.name or "a tensor" for v in frozen)
+        copied = self.session.recorder.copied(frozen[0].tensor) if place is None else None
+        return {
+            "site": place or copied or self._defined(frozen[0]) or symptom,
+            "message": f"{seen}; {names[0]} was {'copied from a frozen one' if copied is not None else 'frozen'} here.",
+            "evidence": {"parameters": names[:8], "frozen": len(frozen), "used_at": str(symptom)},
+            "fix": "freeze only what is to stay as it is: exclude the part that is trained, or set `requires_grad_(True)` on it",
+            "covers": [symptom],
+        }
+
+    def _defined(self, value: Value) -> Any:
+        tensor, recorder = value.tensor, self.session.recorder
+        for root in recorder.names.roots():
+            for path, p in root.named_parameters():
+                if p is tensor:
+                    return member_place(recorder, root, path)
+        return None
+
+
+def _by_text(node: ast.AST) -> bool:
+    """`name.startswith("conv")`, `re.match("conv", name)`."""
+    return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in (
+        "startswith",
+        "endswith",
+        "match",
+        "search",
+        "fullmatch",
+        "find",
+    )
+
+
+def _numbered(frozen: list[str], names: list[str]) -> tuple[str, str, str] | None:
+    """The same of numbers: with blocks.1 all of blocks.10 to blocks.19 are frozen, and other blocks are not."""
+    groups: dict[str, dict[int, bool]] = {}
+    for name in names:
+        parts = name.split(".")
+        for k, part in enumerate(parts):
+            if part.isdigit():
+                group = groups.setdefault(".".join(parts[:k]), {})
+                group[int(part)] = group.get(int(part), True) and name in frozen
+    for prefix, group in groups.items():
+        held, free = [n for n, f in group.items() if f], [n for n, f in group.items() if not f]
+        longer = [n for n in held if n > 9]
+        if longer and all(n // 10 in held for n in longer) and not any(n // 10 in held for n in free if n > 9):
+            if any(0 < n < 10 for n in free):
+                return str(longer[0] // 10), f"{prefix}.{longer[0] // 10}", f"{prefix}.{longer[0]}"
+    return None
+
+
+def _loop_over_parameters(site: Any) -> Place | None:
+    """The head of the loop around a place that goes over a model's parameters: it chooses which."""
+    root = tree(site.file)
+    loops = [
+        node.lineno for node in ast.walk(root) if isinstance(node, ast.For) and node.lineno <= site.line <= (node.end_lineno or 0)
+        and "parameters" in ast.unparse(node.iter)
+    ] if root is not None else []  # fmt: skip
+    return Place(site.file, max(loops)) if loops else None
+
+
+def _lines_around(place: Any) -> list[Place]:
+    return [Place(place.file, line) for line in range(max(1, place.line - 2), place.line + 1)]
+
+
+def _test_around(site: Site) -> tuple[int, ast.expr] | None:
+    """(line, condition) of the innermost `if` around a place; of `p.requires_grad = name not in ...` that line and its right side."""
+    root = tree(site.file)
+    best: tuple[int, ast.expr] | None = None
+    for node in ast.walk(root) if root is not None else ():
+        if (
+            isinstance(node, ast.If)
+            and node.lineno <= site.line <= (node.end_lineno or 0)
+            and (best is None or node.lineno > best[0])
+        ):
+            best = node.lineno, node.test
+    for node in ast.walk(root) if root is not None and best is None else ():
+        if isinstance(node, ast.Assign) and node.lineno == site.line and not isinstance(node.value, ast.Constant):
+            best = node.lineno, node.value
+    return best
+
+
+def _texts(test: ast.expr, site: Site) -> list[str]:
+    """The texts that a condition on names compares with: written in it, in what it iterates over, or held by variables of it."""
+    found: list[str] = []
+    names = set()
+    for node in ast.walk(test):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.append(node.value)
+        elif isinstance(node, ast.Name):
+            names.add(node.id)
+    root = tree(site.file)
+    for node in ast.walk(root) if root is not None and names else ():
+        values: list[ast.expr] = []
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id in names for t in node.targets):
+            values = [node.value]
+        elif isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.target, ast.Name) and node.target.id in names:
+            values = [node.iter]
+        elif isinstance(node, ast.Call):  # freeze(model, "layers.1"), freeze(model, prefixes=[...])
+            values = [*node.args, *(k.value for k in node.keywords)]
+        elif isinstance(node, ast.arguments):
+            values = [*node.defaults, *(d for d in node.kw_defaults if d is not None)]
+        for value in values:
+            if isinstance(value, ast.Name):
+                inner = next(
+                    (n.value for n in ast.walk(root) if isinstance(n, ast.Assign) and any(ast.unparse(t) == value.id for t in n.targets)), None
+                )  # fmt: skip
+                value = inner if inner is not None else value
+            if isinstance(value, (ast.Constant, ast.List, ast.Tuple, ast.Set)):
+                found += [c.value for c in ast.walk(value) if isinstance(c, ast.Constant) and isinstance(c.value, str)]
+    return [text for text in dict.fromkeys(found) if text and text not in _KINDS]
+
+
+def _beyond(frozen: list[str], names: list[str], texts: list[str]) -> tuple[str, str, str] | None:
+    """(text, the name it means, a name that it fits only by its letters) among names that were frozen; None where all is as written."""
+    for text in texts:
+        whole = text.strip(".")
+        exact = [n for n in frozen if f".{n}".startswith(f".{whole}.") or n == whole]
+        if not exact or text.endswith("."):
+            continue
+        top = whole.partition(".")[0]
+        for name in frozen:
+            at = name.find(whole)
+            if name in exact or at < 0:
+                continue
+            longer = name[at + len(whole) : at + len(whole) + 1] not in (".", "")
+            elsewhere = at > 0 and name.partition(".")[0] != top  # conv1 of the model, and conv1 of each block
+            if longer and (whole[-1].isdigit() and name[at + len(whole)].isdigit() or at == 0) or elsewhere and not longer and at:
+                rest = [n for n in names if n not in frozen]
+                if rest:
+                    return text, exact[0], name
+    return None
+
+
+def _within(frozen: list[str], names: list[str], texts: list[str]) -> tuple[str, str, str] | None:
+    """The same of a text that begins the name of one module and stands in the middle of a word of another: "enc" of "frequency"."""
+    for text in texts:
+        if len(text) < 3 or not text.isalpha() or len(frozen) == len(names):
+            continue
+        begins = [n for n in frozen if n.startswith(text)]
+        inside = [n for n in frozen if not re.search(rf"(^|[._0-9]){text}", n) and re.search(rf"[a-z]{text}[a-z]", n)]
+        if begins and inside and len(begins) + len(inside) == len(frozen):
+            return text, begins[0], inside[0]
+    return None
+
+
+_ADDED = re.compile(r"(^|[._])(adapters?|lora|lora_[ab]|prompts?|soft_prompt)([._]|$)", re.IGNORECASE)
+_HEAD = re.compile(r"head|classif|cls|score|logit|output|^out|fc_?out|^fc$|decoder")
+_KINDS = frozenset({"norm", "bn", "bias", "weight", "ln", "layernorm", "batchnorm", "lora", "lora_"})
+_MISSPELLED = ("require_grad", "required_grad", "requires_grads", "require_grads", "requiresgrad", "requires_gradient", "trainable")

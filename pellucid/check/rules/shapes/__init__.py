@@ -1,0 +1,1 @@
+"""PL1xx: shapes, arrangement and types of numbers."""

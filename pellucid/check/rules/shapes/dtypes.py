@@ -1,0 +1,520 @@
+"""Types of numbers: float64 beside float32, integers that wrap, fractions that integers or 16 bits cannot hold."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import weakref
+from typing import Any
+
+import numpy as np
+
+from ...events import VIEWS, Batch, Computed, Failure, LoaderInfo, Op, Step, Value, Written
+from ...rule import Rule, cause_site
+from ..losses.labels import _CASTS as CASTS
+from ..losses.labels import _before as before_cast
+from ..losses.origin import SCORES, Sampled
+from ..source.places import Place, assigned_before, attribute_place, tree, written_to
+
+_ARITHMETIC = (
+    "add", "sub", "mul", "div", "where", "cat", "stack", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss", "gaussian_nll_loss", "soft_margin_loss", "hinge_embedding_loss",
+    "cosine_similarity", "maximum", "minimum", "pow", "addcmul", "lerp",
+)  # fmt: skip
+_WHOLE = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-(1 << 15), (1 << 15) - 1), "int32": (-(1 << 31), (1 << 31) - 1)}
+_COMPUTED = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative, "square": np.square}
+_SHORT = ("float16", "bfloat16")
+_SUMS = ("index_add", "scatter_add")
+_FILLS = ("setitem", "copy", "fill", "full_like", "new_full", "masked_fill", "index_fill", "scatter")
+_SEEN = 1 << 18  # elements: larger tensors are not compared
+
+
+class DeviceDtypeMixed(Rule):
+    """Numbers of two types that meet without a word, or a type that cannot hold what it is given."""
+
+    slug = "device-dtype-mixed"
+    id = "PL111"
+    severity = "warning"
+    summary = "dtypes mixed silently"
+    ops = (*dict.fromkeys((*_ARITHMETIC, *_FILLS, *_COMPUTED, *CASTS, "bitwise_not", *_SUMS, "from_numpy")),)
+    wants_updates = True
+
+    def __init__(self) -> None:
+        self._mixed: set[int] = set()  # numbers of operations with a result that is float64 for a reason that was told
+        self._told: set[str] = set()
+        self._sampled = Sampled()
+        self._flattened: dict[int, tuple[Op, list[float]]] = {}  # by number of a cast that left one number of many
+        self._sums: dict[Any, tuple[Any, int]] = {}  # by place and tensor: a 16-bit sum as it was, in how many visits it stayed
+        self._exact: dict[int, tuple[Any, int]] = {}  # by tensor: what a 16-bit sum should be, how many terms
+        self._told_sums: set[Any] = set()
+        self._short: Op | None = None  # the cast of a model to 16 bits
+        self._stuck: dict[int, int] = {}  # by optimizer: steps that changed nothing
+        self._sources: dict[int, Value | LoaderInfo] = {}  # id of a tensor of a batch -> the data set's tensor, or the loader
+        self._tensors: dict[int, list[Value] | None] = {}
+        self._arrays: list[
+            tuple[Any, Any, float]
+        ] = []  # (weak reference, place, a number) of arrays that fractions were cut off in
+        self._cut: dict[int, tuple[Any, float]] = {}  # by number of the operation that made a tensor of such an array
+
+    # ---- events ------------------------------------------------------------------------------------------------------
+    def on_op(self, op: Op) -> None:
+        """Operands, results, and what is lost on the way."""
+        if op.name in _FILLS:
+            self._written(op)
+        if op.name == "from_numpy" or op.name in CASTS:
+            if self._arrays:
+                self._from_cut(op)
+            if op.name != "from_numpy":
+                self._cast(op)
+            return
+        made = op.output
+        if made is None:
+            return
+        if made.dtype in _WHOLE:
+            if op.name in _COMPUTED or op.name == "bitwise_not":
+                self._wraps(op, made)
+        elif made.dtype in _SHORT:
+            if op.name in ("add", "sub", "lerp"):
+                self._stays(op, made)
+            if op.name in ("add", *_SUMS):
+                self._drifts(op, made)
+        elif made.dtype == "float64":
+            self._promoted(op, made)
+
+    def on_error(self, failure: Failure) -> None:
+        """Layers refuse it."""
+        op = failure.op
+        if op is None or op.name not in SCORES:
+            return
+        floats = [v for v in op.inputs if v.is_floating_point]
+        first = floats[0] if floats else None
+        other = next((v for v in floats if first is not None and v.dtype != first.dtype), None)
+        if first is not None and other is not None:
+            wide, narrow = (first, other) if first.itemsize > other.itemsize else (other, first)
+            self._tell(op, wide, narrow, True)
+
+    def on_pass(self, event: LoaderInfo) -> None:
+        """Tensors of a TensorDataset are the source of the batches'."""
+        dataset = event.dataset
+        while type(dataset).__name__ == "Subset":
+            dataset = dataset.dataset
+        tensors = getattr(dataset, "tensors", None)
+        value = self.session.recorder.value
+        self._tensors[event.number] = [value(t) for t in tensors] if isinstance(tensors, (tuple, list)) else None
+
+    def on_batch(self, event: Batch) -> None:
+        """Which of them a batch's tensors come from."""
+        if len(self._sources) > 64:
+            self._sources.clear()
+        tensors = self._tensors.get(event.loader.number)
+        for k, given in enumerate(event.values):
+            if given.producer is None:
+                known = tensors is not None and len(tensors) == len(event.values)
+                self._sources[given.id] = tensors[k] if known and tensors is not None else event.loader
+
+    # ---- float64 beside float32 --------------------------------------------------------------------------------------
+    def _promoted(self, op: Op, made: Value) -> None:
+        if len(op.inputs) < 2 or op.inplace:
+            return
+        wide, narrow = [], None
+        for v in op.inputs:
+            if v.ndim == 0 and op.name in _ARITHMETIC[:4]:
+                continue  # type promotion ignores it
+            if v.dtype == "float64":
+                wide.append(v)
+            elif v.dtype in ("float32", *_SHORT):
+                narrow = narrow or v
+        mixed = [v for v in wide if v.producer is not None and v.producer.number in self._mixed]
+        if mixed or narrow is not None and wide:
+            self._mixed.add(op.number)
+        fresh = [v for v in wide if v not in mixed]
+        if (
+            not fresh
+            or not made.requires_grad
+            or not mixed
+            and (narrow is None or not (narrow.requires_grad or wide[0].requires_grad))
+        ):
+            return
+        if fresh and (mixed or narrow is not None):
+            self._tell(op, fresh[0], narrow or mixed[0], False)
+
+    def _origin(self, value: Value) -> tuple[Any, Op | None]:
+        """Where the numbers became float64, as far as that is known: (place, the operation there)."""
+        best: tuple[Any, Op | None] = (None, None)
+        for _ in range(60):
+            made = value.producer
+            if made is None:
+                held = self._sources.get(value.id)
+                if isinstance(held, Value):
+                    value = held
+                    continue
+                if held is not None:
+                    return _sample_line(held.dataset, self.session.recorder) or best[0], None
+                if value.is_leaf and value.requires_grad:
+                    return self._registered(value) or best[0], best[1]
+                return best
+            best = cause_site(made), made
+            before = [v for v in made.inputs if v.dtype == "float64"]
+            if not before or made.number in self._mixed:
+                return best
+            value = before[0]
+        return best
+
+    def _registered(self, value: Value) -> Any:
+        recorder, tensor = self.session.recorder, value.tensor
+        for module in recorder.names.alive():
+            for name, p in module._parameters.items():
+                if p is tensor and p is not None:
+                    return attribute_place(recorder, module, name)
+        return None
+
+    def _tell(self, op: Op, wide: Value, narrow: Value, raised: bool) -> None:
+        place, made = self._origin(wide)
+        place = place or op.site
+        key = str(place)
+        if key in self._told:
+            return
+        self._told.add(key)
+        name = next((t for key, v in op.args.items() if v is wide and (t := op.written(key))), None)
+        what = f"{name} ({wide.dtype}{list(wide.shape)})" if name else f"a {wide.dtype} value of shape {list(wide.shape)}"
+        self.report(
+            place,
+            f"{op.name} gets {what} beside {narrow.dtype}{list(narrow.shape)} of the model: "
+            + ("it refuses them." if raised else f"the result, and all that follows, is {wide.dtype}."),
+            evidence={
+                "operation": op.name, "wide": f"{wide.dtype}{list(wide.shape)}", "narrow": f"{narrow.dtype}{list(narrow.shape)}",
+                "made_by": None if made is None else made.name, "used_at": str(op.site),
+            },
+            fix="convert it where it is made: `.float()`, or `dtype=torch.float32` (NumPy's numbers are float64)"
+            if wide.dtype == "float64"
+            else f"convert it where it is made: `.to(torch.{narrow.dtype})`",
+        )  # fmt: skip
+
+    # ---- integers ----------------------------------------------------------------------------------------------------
+    def _wraps(self, op: Op, made: Value) -> None:
+        """Results beyond what the type holds begin again at its other end."""
+        if made.numel > _SEEN or not self._sampled.due(op.site):
+            return
+        operands = [op.args.get("input")] + ([op.args["other"]] if "other" in op.args else [])
+        arrays = [v.numpy() if isinstance(v, Value) else v for v in operands]
+        after = made.numpy()
+        if after is None or any(a is None or isinstance(a, float) or not isinstance(a, (int, np.ndarray)) for a in arrays):
+            return
+        low, high = _WHOLE[made.dtype]
+        if op.name == "bitwise_not":
+            given = arrays[0]
+            if not op.inplace and given.size and given.max() <= 1 and given.min() >= 0 and made.dtype != "bool":
+                self.report(
+                    cause_site(op),
+                    f"`~` of 0 and 1 in {made.dtype} gives {int(after.max())} and {int(after.min())}: both count as true.",
+                    evidence={"dtype": made.dtype, "shape": list(made.shape)},
+                    fix="make the mask bool before it is inverted: `~mask.bool()`, or write `1 - mask`",
+                )
+            return
+        exact = [np.asarray(a, dtype=np.int64) for a in arrays]
+        if op.inplace:  # what was there is gone: what came out must lead back to it
+            if op.name not in ("add", "sub") or len(exact) != 2:
+                return
+            past = after.astype(np.int64) - exact[1] if op.name == "add" else after.astype(np.int64) + exact[1]
+            wrong = (past < low) | (past > high)
+            values = past + exact[1] if op.name == "add" else past - exact[1]
+            count = int(np.sum(wrong))
+        else:
+            values = _COMPUTED[op.name](*exact)
+            count = int(np.sum((values < low) | (values > high)))
+        if count:
+            k = int(np.argmax((values < low) | (values > high))) if not op.inplace else 0
+            example = "" if op.inplace else f" ({int(values.reshape(-1)[k])} becomes {int(after.reshape(-1)[k])})"
+            self.report(
+                cause_site(op),
+                f"{op.name} goes beyond what {made.dtype} can hold, {low} to {high}, in {count} of {made.numel} elements, which begin again "
+                f"at the other end{example}.",
+                evidence={"operation": op.name, "dtype": made.dtype, "elements": count, "of": made.numel},
+                fix="convert before the arithmetic, not after it: `.float()` or `.long()`",
+            )
+
+    def _written(self, op: Op) -> None:
+        """Fractions that are written into a tensor of integers."""
+        target = op.inputs[0] if op.inputs else None
+        value = op.args.get("value", op.args.get("src", op.args.get("fill_value")))
+        if target is None or target.is_floating_point or target.dtype == "bool" or "complex" in target.dtype:
+            return
+        made = op.output
+        if not op.inplace and (made is None or made.is_floating_point or made.dtype == "bool"):
+            return
+        if isinstance(value, Value):
+            array = value.numpy() if value.is_floating_point and value.numel <= 1 << 16 else None
+            lost = array is not None and bool(np.any(array != np.floor(array)))
+        else:
+            lost = isinstance(value, float) and math.isfinite(value) and value != math.floor(value)
+        if lost:
+            name = op.written("input") or "the tensor"
+            self.report(
+                op.site,
+                f"numbers with a fraction are written into {name}, which is {target.dtype}: what is behind the point is cut off.",
+                evidence={
+                    "into": f"{target.dtype}{list(target.shape)}",
+                    "value": value if isinstance(value, float) else value.dtype,
+                },
+                fix=f"make {name} float32",
+            )
+
+    # ---- NumPy's arrays ----------------------------------------------------------------------------------------------
+    def on_computed(self, event: Computed) -> None:
+        """Arrays of 8 or 16 bits whose sums and differences begin again at the other end."""
+        if event.result.size < 8 or event.result.size > _SEEN or not self._sampled.due(event.site):
+            return
+        low, high = _WHOLE.get(str(event.result.dtype), (0, 0xFFFF))
+        try:
+            left, right = (np.asarray(x, dtype=np.int64) for x in (event.left, event.right))
+        except (TypeError, ValueError):
+            return
+        exact = {"+": np.add, "-": np.subtract, "*": np.multiply}[event.sign](left, right)
+        wrong = (exact < low) | (exact > high)
+        count = int(wrong.sum())
+        if count and exact.shape == event.result.shape:
+            k = int(np.argmax(wrong.reshape(-1)))
+            self.report(
+                event.site,
+                f"`{event.sign}` goes beyond what {event.result.dtype} can hold, {low} to {high}, in {count} of {exact.size} elements, which begin "
+                f"again at the other end ({int(exact.reshape(-1)[k])} becomes {int(event.result.reshape(-1)[k])}).",
+                evidence={"operation": event.sign, "dtype": str(event.result.dtype), "elements": count, "of": int(exact.size)},
+                fix="convert before the arithmetic, not after it: `.astype(np.float32)`",
+            )
+
+    def on_write(self, event: Written) -> None:
+        """`table[:, k] = fractions` where `table` is an array of whole numbers."""
+        target, value = event.target, event.value
+        if value is None or event.inplace or target.dtype.kind not in "iu" or target.ndim < 1:
+            return
+        array = np.asarray(value) if isinstance(value, (float, np.floating, np.ndarray)) else None
+        if array is None or array.dtype.kind != "f" or not 0 < array.size <= _SEEN or not np.all(np.isfinite(array)):
+            return
+        wrong = array != np.floor(array)
+        if not wrong.any() or any(held() is target for held, _, _ in self._arrays):
+            return
+        name = written_to(event.site)
+        made = assigned_before(event.site, name) if name is not None and event.site is not None else None
+        number = float(array.reshape(-1)[int(np.argmax(wrong.reshape(-1)))])
+        self._arrays = [*self._arrays[-20:], (weakref.ref(target), made or event.site, number)]
+
+    def _from_cut(self, op: Op) -> None:
+        """A tensor of such an array that becomes floating point: the fractions were wanted."""
+        made, place = op.output, None
+        given = next((a.value for a in op.args.values() if type(a).__name__ == "Foreign"), None)
+        while isinstance(given, np.ndarray) and place is None:
+            place = next(((p, n) for held, p, n in self._arrays if held() is given), None)
+            given = given.base
+        if place is None and op.inputs and op.inputs[0].producer is not None:
+            value = op.inputs[0]
+            while value.producer is not None and value.producer.name in VIEWS and value.producer.inputs:
+                value = value.producer.inputs[0]
+            place = self._cut.get(value.producer.number) if value.producer is not None else None
+        if place is None or made is None:
+            return
+        if not made.is_floating_point:
+            self._cut[op.number] = place
+            return
+        site, number = place
+        self.report(
+            site,
+            f"numbers with a fraction are written into an array of whole numbers: what is behind the point is cut off ({number:g} becomes "
+            f"{int(number)}).",
+            evidence={"example": [number, int(number)], "used_at": str(op.site)},
+            fix="make the array of floating point: `np.zeros(n, dtype=np.float32)`; `np.zeros_like` takes the type of what it is given",
+        )
+
+    # ---- casts -------------------------------------------------------------------------------------------------------
+    def _cast(self, op: Op) -> None:
+        made = op.output
+        if made is None or made.producer is not op or not made.numel:
+            return
+        source = op.inputs[0] if op.inputs else None
+        if (
+            source is not None
+            and source.is_floating_point
+            and made.dtype in _SHORT
+            and source.is_leaf
+            and source.dtype not in _SHORT
+        ):
+            self._short = op if not op.direct or source.requires_grad else self._short
+        if made.is_floating_point and source is not None and source.producer is not None:
+            flat = self._flattened.pop(source.producer.number, None)
+            if flat is not None:
+                self._lost_all(*flat)
+        if made.numel > _SEEN or made.requires_grad or made.dtype == "bool" or not self._sampled.due(op.site):
+            return
+        before = before_cast(op)
+        after = made.numpy()
+        if before is None or after is None or before.shape != after.shape or before.dtype.kind not in "fiu" or before.size < 2:
+            return
+        if not np.all(np.isfinite(before)):
+            return
+        whole = bool(np.all(before == np.floor(before)))
+        if not made.is_floating_point:
+            if not whole and before.min() != before.max() and after.min() == after.max():
+                self._flattened[op.number] = op, [float(before.min()), float(before.max()), float(after.min())]
+        elif whole and np.abs(before).max() > {"float16": 1 << 11, "bfloat16": 1 << 8}.get(made.dtype, 1 << 24):
+            distinct, left = np.unique(before).size, np.unique(after).size
+            if left < 0.9 * distinct:
+                self.report(
+                    cause_site(op),
+                    f"{made.dtype} has too few digits for whole numbers as large as {np.abs(before).max():.0f}: {distinct} different ones "
+                    f"become {left}.",
+                    evidence={"from": str(before.dtype), "to": made.dtype, "different": distinct, "left": left},
+                    fix="subtract a common offset first, or keep them in int64 or float64",
+                )
+
+    def _lost_all(self, op: Op, numbers: list[float]) -> None:
+        low, high, left = numbers
+        made = op.output
+        self.report(
+            cause_site(op),
+            f"numbers from {low:.3g} to {high:.3g} all become {left:g} here: an integer keeps nothing of what is behind the point.",
+            evidence={"operation": op.name, "to": made.dtype if made is not None else None, "from": [low, high]},
+            fix="keep fractions in float32",
+        )
+
+    # ---- 16 bits -----------------------------------------------------------------------------------------------------
+    def _stays(self, op: Op, made: Value) -> None:
+        """A sum that no longer changes, since what is added is less than its last digit."""
+        target, other = op.args.get("input"), op.args.get("other", op.args.get("end"))
+        if (
+            not isinstance(target, Value)
+            or made.requires_grad
+            or made.numel > 1 << 14
+            or not isinstance(other, (Value, float, int))
+        ):
+            return
+        added = other.numpy() if isinstance(other, Value) else np.asarray(other)
+        now = made.numpy()
+        if now is None or added is None:
+            return
+        key = (op.site, made.id if op.inplace else None)
+        before, count = self._sums.get(key, (None, 0))
+        if not op.inplace:
+            before = target.numpy()
+        if before is not None and before.shape == now.shape:
+            moved = np.broadcast_to(added - before if op.name == "lerp" else added, now.shape) != 0
+            count = count + 1 if moved.any() and np.sum((before == now) & moved) >= 0.5 * np.sum(moved) else 0
+        self._sums[key] = (now.copy() if op.inplace else None), count
+        if count == 3 and len(self._sums) < 1000:
+            self.report(
+                cause_site(op),
+                f"{op.name} changes nothing here: what is added is smaller than the last digit of a {made.dtype} number of this size.",
+                evidence={"dtype": made.dtype, "shape": list(made.shape), "largest": float(np.abs(now).max())},
+                fix="sum up in float32",
+            )
+
+    def _drifts(self, op: Op, made: Value) -> None:
+        """A sum in 16 bits beside the same sum in 64: after many terms its digits no longer hold what is added."""
+        before = op.inputs[0] if op.inputs else None
+        if (
+            before is None
+            or made.requires_grad
+            or not 1 <= made.numel <= 1 << 14
+            or made.shape != before.shape
+            or before.dtype != made.dtype
+        ):
+            return
+        now = made.numpy()
+        key = made.id if op.inplace else before.number
+        held = self._exact.pop(key, None)
+        total, count = held if held is not None else (None, 0)
+        if now is None:
+            return
+        if total is None:
+            total = now.astype(np.float64)
+        else:
+            added = _added(op, total)
+            if added is None:
+                return
+            total = added
+        if len(self._exact) > 64:
+            self._exact.clear()
+        self._exact[made.id if op.inplace else made.number] = total, count + 1
+        if count >= 15 and count + 1 & count == 0:
+            size = float(np.abs(total).max())
+            digit = {"bfloat16": 2.0**-8, "float16": 2.0**-9}[made.dtype]
+            if (
+                size
+                and np.isfinite(size)
+                and float(np.abs(now - total).max()) > 2.5 * digit * size
+                and op.site not in self._told_sums
+            ):
+                self._told_sums.add(op.site)
+                self.report(
+                    cause_site(op),
+                    f"after {count + 1} terms this sum in {made.dtype} is {float(np.abs(now - total).max()) / size:.0%} away from what it should be: "
+                    "what is added falls behind its last digit.",
+                    evidence={"dtype": made.dtype, "shape": list(made.shape), "terms": count + 1},
+                    fix="sum up in float32",
+                )
+
+    def on_step(self, event: Step) -> None:
+        """Updates that are rounded away from weights of 16 bits."""
+        if not event.before:
+            return
+        kept = lost = 0
+        for v in event.optimizer.params():
+            if v.dtype in _SHORT and v.ndim > 1:
+                moved, gradient = event.update(v), v.grad()
+                if moved is not None and gradient is not None:
+                    wanted = gradient != 0
+                    kept += int(np.sum((moved != 0) & wanted))
+                    lost += int(np.sum((moved == 0) & wanted))
+        number = event.optimizer.number
+        others = sum(v.dtype == "float32" and v.ndim > 1 and v.requires_grad for v in event.optimizer.params()) if lost else 0
+        if lost > 9 * kept or others and lost > 0.5 * kept:  # beside layers of 32 bits: one that was left over
+            self._stuck[number] = count = self._stuck.get(number, 0) + 1
+            if count == 3:
+                self.report(
+                    cause_site(self._short) if self._short is not None else event.optimizer.site,
+                    f"{'some of ' if others else ''}the weights have 16 bits, and {'many updates are' if others else 'nearly every update is'} "
+                    "smaller than their last digit and rounded away.",
+                    evidence={"elements_unchanged": lost, "changed": kept, "optimizer": str(event.optimizer.site)},
+                    fix="keep the weights in float32 and compute in 16 bits with torch.autocast",
+                )
+
+
+def _added(op: Op, total: Any) -> Any:
+    """A sum with one more term, in 64 bits."""
+    given = op.args.get("args")
+    named = dict(zip(("dim", "index", "source"), given, strict=False)) if isinstance(given, (tuple, list)) else op.args
+    other = named.get("other", named.get("source", named.get("src")))
+    array = other.numpy() if isinstance(other, Value) else np.asarray(other) if isinstance(other, (int, float)) else None
+    factor = op.args.get("alpha", 1)
+    if array is None or not isinstance(factor, (int, float)):
+        return None
+    array = factor * array.astype(np.float64)
+    if op.name == "add":
+        return total + array if np.broadcast_shapes(total.shape, array.shape) == total.shape else None
+    index, dim = named.get("index"), named.get("dim")
+    places = index.numpy() if isinstance(index, Value) else None
+    if places is None or not isinstance(dim, int):
+        return None
+    total = total.copy()
+    if op.name == "index_add":
+        np.add.at(np.moveaxis(total, dim, 0), places, np.moveaxis(array, dim, 0))
+    else:
+        at = list(np.indices(places.shape))
+        at[dim] = places
+        np.add.at(total, tuple(at), array[tuple(slice(0, n) for n in places.shape)])
+    return total
+
+
+def _sample_line(dataset: Any, recorder: Any) -> Any:
+    """The line of a data set's `__getitem__` that gives a sample."""
+    while type(dataset).__name__ == "Subset":
+        dataset = dataset.dataset
+    code = getattr(inspect.unwrap(getattr(type(dataset), "__getitem__", None) or len), "__code__", None)
+    if code is None or recorder.is_library(code.co_filename):
+        return None
+    root = tree(code.co_filename)
+    for node in ast.walk(root) if root is not None else ():
+        if isinstance(node, ast.FunctionDef) and node.name == "__getitem__" and abs(node.lineno - code.co_firstlineno) <= 2:
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Return):
+                    return Place(code.co_filename, inner.lineno)
+    return None

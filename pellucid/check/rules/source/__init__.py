@@ -1,0 +1,1 @@
+"""Helpers of the rules that read the user's source."""

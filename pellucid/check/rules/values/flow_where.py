@@ -1,0 +1,172 @@
+"""To which line gradients owe that they grow or shrink, and how much of one arrives through a recurrence, element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...events import VIEWS, Op, lineage
+from ...rule import cause_site
+from ..source.origins import called_at
+from ..source.places import birthplace, given
+from .units import LAYERS
+
+_KEEPS = frozenset("clone contiguous to float double view reshape squeeze unsqueeze flatten".split())
+LARGEST = 1 << 16  # elements of a state that is followed element by element
+
+
+class Share:
+    """What one line adds to a growth: `total` is the sum of the decimal logarithms of its factors."""
+
+    __slots__ = ("default", "factor", "kind", "number", "place", "total")
+
+    def __init__(self, kind: str, place: Any, number: int, default: bool) -> None:
+        self.kind = kind  # "weights", "activation", "factor", "sum" or "gradient"
+        self.place = place
+        self.number = number
+        self.default = default  # weights as the library draws them
+        self.total = 0.0
+        self.factor = 1.0
+
+
+def shares(flow: Any, made: list[Op], chain: list[Any]) -> list[Share]:
+    """The lines that the layers between the first and the last, their activations, factors and sums owe their values to."""
+    found: dict[Any, Share] = {}
+
+    def add(kind: str, place: Any, number: int, factor: float, default: bool = False) -> None:
+        if place is None or not factor > 0 or not np.isfinite(factor):
+            return
+        share = found.setdefault((kind, place.key), Share(kind, place, number, default))
+        share.total += float(np.log10(factor))
+        share.number, share.factor = max(share.number, number), factor
+
+    for layer in chain[1:]:
+        written = given(flow.recorder, layer.weight)
+        add("weights", written or birthplace(flow.recorder, layer.weight), layer.number, layer.gain, written is None)
+    first, last = chain[0].number, chain[-1].number
+    numbers = {op.number for op in made if first < op.number < last}
+    for kind, table in (("activation", flow.acts), ("factor", flow.scales), ("sum", flow.sums)):
+        for number, (op, factor) in table.items():
+            if number in numbers:
+                site = cause_site(op)
+                add(kind, (called_at(site) or site) if kind == "activation" and site is not None else site, number, factor)
+    recorder = flow.recorder
+    for op in made:  # what the program itself does to gradients, in a function's backward or a hook
+        factor = recorder.passed.get(op.name) if op.name in recorder.custom else None
+        hook = recorder.hooked.get(op.number)
+        if first < op.number < last:
+            if factor is not None:
+                add("gradient", op.site, op.number, factor)
+            if hook is not None and hook.factor is not None:
+                add("gradient", hook.site, op.number, hook.factor)
+    return list(found.values())
+
+
+def most(found: list[Share], way: int) -> Share | None:
+    """The line with the greatest part in a growth (`way` 1) or a shrinking (-1). Weights that are as the library draws them give way to a
+    line that does half as much."""
+    parts = sorted((s for s in found if s.total * way > 0), key=lambda s: -s.total * way)
+    if not parts:
+        return None
+    best = parts[0]
+    if best.default:
+        best = next((s for s in parts if not s.default and s.total * way > 0.5 * best.total * way), best)
+    return best
+
+
+def followed(flow: Any, between: dict[int, Op], first: int, last: int) -> float | None:
+    """How much of a gradient of random numbers at the last use of a matrix arrives at the first, through the derivatives of this very forward
+    pass; None where an operation is on the way whose derivative is not kept."""
+    flowing: dict[int, Any] = {}
+    stream = np.random.default_rng(0)
+    for v in between[last].inputs:
+        made = v.producer
+        if made is not None and made.number in between and made.number != last and v.requires_grad:
+            if v.numel > LARGEST:
+                return None
+            flowing[made.number] = stream.standard_normal(v.shape)
+    with np.errstate(all="ignore"):
+        for number in sorted(between, reverse=True):
+            g = flowing.pop(number, None)
+            if g is None:
+                continue
+            if number == first:
+                return float(np.sqrt(np.mean(np.square(g))))
+            sent = _sent(flow, between[number], g)
+            if sent is None:
+                return None
+            for v, part in sent:
+                made = v.producer
+                if made is not None and made.number in between and v.requires_grad and made.number != number:
+                    if part.shape != v.shape:
+                        return None
+                    held = flowing.get(made.number)
+                    flowing[made.number] = part if held is None else held + part
+    return None
+
+
+def _sent(flow: Any, op: Op, g: Any) -> list[tuple[Any, Any]] | None:
+    """What an operation hands back to its inputs."""
+    number, name = op.number, op.name
+    slope, matrix = flow.slopes.get(number), flow.matrices.get(number)
+    if matrix is not None:
+        if slope is not None:
+            g = g * slope
+        kind, state, array = matrix
+        if g.shape[-1 if kind == "right" else 0] != array.shape[0] and kind == "right":
+            return None
+        return [(state, g @ array if kind == "right" else array.T @ g)]
+    if slope is not None:
+        return [(op.inputs[0], g * slope)]
+    if name in ("add", "sub"):
+        return [(v, g) for v in op.inputs if v.shape == g.shape and v.requires_grad]
+    if name in _KEEPS and op.inputs:
+        return [(op.inputs[0], g.reshape(op.inputs[0].shape))]
+    if (name in ("mul", "div") and len(op.inputs) == 1 or number in flow.acts) and number in flow.gains:
+        return [(op.inputs[0], g * flow.gains[number])]
+    return None
+
+
+def forgotten(recorder: Any, layer: Any) -> tuple[float | None, int, Any]:
+    """Of gates whose biases the program wrote itself: how much of the state is left at the end by these biases, after how many steps, and
+    where they were written."""
+    op, params = layer.op, layer.op.args.get("params") or []
+    module = op.module.module if op.module is not None else None
+    shape = op.inputs[0].shape if op.inputs else ()
+    if op.name in ("lstm", "gru"):
+        times = shape[1 if op.args.get("batch_first") else 0] if len(shape) == 3 else shape[0] if shape else 0
+    else:
+        times = layer.count
+    if module is None or len(params) < 4 or times < 2:
+        return None, times, None
+    biases = [v for v in params[:4] if v.ndim == 1]
+    place = next((p for v in reversed(biases) if (p := given(recorder, v)) is not None), None)
+    arrays = [v.numpy() for v in biases]
+    if place is None or any(a is None for a in arrays):
+        return None, times, None
+    width = int(module.hidden_size)
+    opened = np.sum([a[width : 2 * width] for a in arrays], axis=0, dtype=np.float64)  # the gate that keeps the state is the second
+    return float((1 / (1 + np.exp(-np.mean(opened)))) ** (times - 1)) if np.mean(opened) < -1 else None, times, place
+
+
+def saturated(flow: Any, op: Op) -> tuple[float | None, Any]:
+    """Of the activation of a trained layer: the share of its results at which its derivative is zero, and the line to change: the one that
+    drew the matrix, or the call that hands in numbers that are not scaled."""
+    layer = next((o for o in lineage(op.args.get("input"), VIEWS, 6) if o.name in LAYERS), None)
+    held = flow.made.get(layer.number) if layer is not None else None
+    out, y = op.output, op.output.numpy() if op.output is not None else None
+    if held is None or layer is None or out is None or y is None or y.size < 64:
+        return None, None
+    centred = y if op.name != "sigmoid" and op.name != "hardsigmoid" else 2 * y - 1
+    share = float(np.mean(np.abs(centred) > 0.9995))
+    written = given(flow.recorder, held.weight)
+    if written is not None and held.gain > 3:
+        return share, written
+    x = next((v for v in layer.inputs if v.is_floating_point and v is not held.weight), None)
+    if held.size < 8 or x is None or x.requires_grad:
+        return None, None
+    call = op.module
+    while call is not None and call.parent is not None and call.parent.made is not None:
+        call = call.parent  # out of containers of the library, to where the program calls them
+    return share, call.site if call is not None and call.made is not None and not op.direct else layer.site

@@ -1,0 +1,157 @@
+"""Where inputs and labels are put into different orders, read off the source. It says where to look when a loss does not fall."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from ..source.places import Place, tree
+
+_PARTS = (ast.Slice, ast.Tuple, ast.Subscript)
+_PERMUTATIONS = ("randperm", "permutation", "randint", "choice")
+_SHUFFLES = ("shuffle", "permutation", "permuted")
+
+
+def apart(file: str) -> Place | None:
+    """The first line of a file that orders two things that belong together each in its own way."""
+    root = tree(file)
+    if root is None:
+        return None
+    lines = [*_shuffled(root), *_indexed(root), *_zipped(root), *_items(root), *_rolled(root), *_partly(root)] or [*_listed(root)]
+    return Place(file, min(lines)) if lines else None
+
+
+def _called(node: ast.AST) -> str:
+    return (
+        ""
+        if not isinstance(node, ast.Call)
+        else node.func.attr
+        if isinstance(node.func, ast.Attribute)
+        else getattr(node.func, "id", "")
+    )
+
+
+def _bodies(root: ast.AST) -> Iterator[list[ast.stmt]]:
+    for node in ast.walk(root):
+        for name in ("body", "orelse"):
+            body = getattr(node, name, None)
+            if isinstance(body, list):
+                yield body
+
+
+def _shuffled(root: ast.AST) -> list[int]:
+    """`shuffle(x)` and `shuffle(y)`, one after the other, without a seed between."""
+    found = []
+    for body in _bodies(root):
+        calls = []
+        for statement in body:
+            value = getattr(statement, "value", None)
+            if _called(value) in _SHUFFLES and value.args and isinstance(value.args[0], (ast.Name, ast.Attribute)):
+                calls.append((statement.lineno, ast.unparse(value.args[0])))
+            elif "seed" in _called(value) or "set_state" in _called(value):
+                calls.clear()
+        if len({name for _, name in calls}) >= 2:
+            found.append(calls[0][0])
+    return found
+
+
+def _indexed(root: ast.AST) -> list[int]:
+    """`x[randperm(n)]` and `y[randperm(n)]`, also through two variables."""
+    found = []
+    for body in _bodies(root):
+        made: dict[str, int] = {}
+        used: dict[Any, tuple[set[str], int]] = {}
+        for statement in body:
+            if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.For, ast.While, ast.If, ast.With)):
+                continue
+            value = getattr(statement, "value", None)
+            if isinstance(statement, ast.Assign) and _called(value) in _PERMUTATIONS:
+                made |= {ast.unparse(t): statement.lineno for t in statement.targets}
+            for n in ast.walk(statement):
+                if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load):
+                    key = ast.unparse(n.slice) if ast.unparse(n.slice) in made else n if _called(n.slice) in _PERMUTATIONS else None
+                    if key is not None:
+                        used.setdefault(key, (set(), statement.lineno))[0].add(ast.unparse(n.value))
+        groups = [(names, line) for names, line in used.values()]
+        if (
+            len(groups) >= 2
+            and all(len(names) == 1 for names, _ in groups)
+            and len(set().union(*[names for names, _ in groups])) >= 2
+        ):
+            found.append(min(line for _, line in groups))
+    return found
+
+
+def _zipped(root: ast.AST) -> list[int]:
+    """`zip(loader_x, loader_y)` of two loaders that shuffle each for itself."""
+    loaders = {
+        ast.unparse(t) for n in ast.walk(root) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)
+        and _called(n.value) == "DataLoader"
+        and any(k.arg == "shuffle" and getattr(k.value, "value", None) is True for k in n.value.keywords)
+        for t in n.targets
+    }  # fmt: skip
+    zips = [n for n in ast.walk(root) if isinstance(n, ast.Call) and _called(n) == "zip"]
+    return [n.lineno for n in zips if len({ast.unparse(a) for a in n.args} & loaders) >= 2]
+
+
+def _items(root: ast.AST) -> list[int]:
+    """`return self.x[i], self.y[i + 1]` of a `__getitem__`."""
+    found = []
+    for function in ast.walk(root):
+        if not isinstance(function, ast.FunctionDef) or function.name != "__getitem__" or len(function.args.args) < 2:
+            continue
+        index = function.args.args[1].arg
+        for n in ast.walk(function):
+            if isinstance(n, ast.Return) and isinstance(n.value, ast.Tuple):
+                picked = [
+                    (ast.unparse(s.value), ast.unparse(s.slice)) for e in n.value.elts for s in ast.walk(e)
+                    if isinstance(s, ast.Subscript) and not isinstance(s.slice, _PARTS) and index in ast.unparse(s.slice)
+                ]  # fmt: skip
+                if len({key for _, key in picked}) >= 2 and len({array for array, _ in picked}) >= 2:
+                    found.append(n.lineno)
+    return found
+
+
+def _rolled(root: ast.AST) -> list[int]:
+    """Labels that are rolled or flipped alone."""
+    names = ("y", "label", "target")
+    return [
+        n.lineno
+        for n in ast.walk(root)
+        if isinstance(n, ast.Assign)
+        and _called(n.value) in ("roll", "flip", "flipud")
+        and any(ast.unparse(t).startswith(names) for t in n.targets)
+    ]
+
+
+def _partly(root: ast.AST) -> list[int]:
+    """`TensorDataset(x[order], y)`: a random order for one of several things that belong together."""
+    orders = {
+        ast.unparse(t)
+        for n in ast.walk(root)
+        if isinstance(n, ast.Assign) and _called(n.value) in ("randperm", "permutation")
+        for t in n.targets
+    }
+    found = []
+    for n in ast.walk(root):
+        given = n.args if isinstance(n, ast.Call) and _called(n) in ("TensorDataset", "zip", "fit") else ()
+        ordered = [
+            a
+            for a in given
+            if isinstance(a, ast.Subscript) and (ast.unparse(a.slice) in orders or _called(a.slice) in _PERMUTATIONS)
+        ]
+        if isinstance(n, ast.Call) and ordered and len(ordered) < len(given):
+            found.append(n.lineno)
+    return found
+
+
+def _listed(root: ast.AST) -> list[int]:
+    """`sorted(names)` and directory listings, which may order files otherwise than their labels."""
+    return [
+        n.lineno
+        for n in ast.walk(root)
+        if isinstance(n, ast.Call)
+        and _called(n) in ("sorted", "listdir", "glob", "iterdir")
+        and not any(k.arg == "key" for k in n.keywords)
+    ]

@@ -1,0 +1,237 @@
+"""Units that never answer, and gradients that shrink or grow on their way through the layers or through time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...events import VIEWS, Backward, Op, OptimizerInfo, Site, Value, lineage
+from ...rule import Rule, cause_site
+from ..source.origins import called_at
+from ..source.places import given
+
+CONVOLUTIONS = frozenset("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d".split())
+LAYERS = CONVOLUTIONS | {"linear", "matmul", "mm", "addmm", "bmm"}
+RECURRENT = frozenset({"rnn", "lstm", "gru", "rnn_cell", "lstm_cell", "gru_cell"})
+BETWEEN = VIEWS | frozenset(
+    "batch_norm layer_norm group_norm instance_norm rms_norm add dropout dropout1d dropout2d max_pool1d max_pool2d avg_pool1d avg_pool2d "
+    "adaptive_avg_pool1d adaptive_avg_pool2d".split()
+)
+NEVER_ABOVE = frozenset({"log_softmax", "logsigmoid"})  # zero
+LOOKED_AT = 1 << 16
+
+
+def looked_at(step: int, numel: int = LOOKED_AT + 1) -> bool:
+    """Whether values of so many elements are read in this step: small ones always, others in the first three and at powers of two."""
+    return numel <= LOOKED_AT or step < 3 or step & (step - 1) == 0
+
+
+def weight_of(op: Op) -> Value | None:
+    """The trained matrix of a layer: a leaf among the operands that wants a gradient."""
+    if op.name in RECURRENT:
+        params = op.args.get("params") or []
+        return params[0] if params else None  # that of the input: what arrives at the first time step is in its gradient
+    return next((v for v in op.inputs if v.ndim >= 2 and v.requires_grad and v.is_leaf), None)
+
+
+class _Unit:
+    """Which units of a layer answered to some input, in the last steps that were looked at."""
+
+    __slots__ = ("below", "bias", "final", "first", "looks", "op", "rows", "weight")
+
+    def __init__(self, op: Op, weight: Value) -> None:
+        self.op = op
+        self.weight = weight
+        self.looks: list[tuple[int, Any]] = []
+        self.rows = 0
+        self.first: Any = None  # which units answered at the first look
+        self.bias: Value | None = None  # of the layer, or of a norm after it: one that begins below zero
+        self.below: str | None = None  # the operation before it that gives nothing above zero
+        self.final = False  # nothing but the loss comes after the activation
+
+
+class DeadUnits(Rule):
+    """A ReLU whose input is negative for every row passes neither values nor gradients, and cannot come back."""
+
+    slug = "dead-units"
+    id = "PL604"
+    severity = "warning"
+    summary = "most units of a layer are zero for all inputs"
+    ops = ("relu", "relu6", "clamp", "clamp_min", "threshold", "hardtanh", "maximum", "mul", "where")
+    supersedes = ("loss-at-chance",)
+
+    LOOKS = 6
+    SHARE = 0.75  # half of the units are off for all inputs where the bias outweighs a signal that has become small
+    NARROW = 16  # units; of narrower layers all must be off
+    ROWS = 64
+
+    def __init__(self) -> None:
+        self._layers: dict[Any, _Unit] = {}
+        self._owners: dict[int, Site | None] = {}  # by `Value.id` of a parameter: where its optimizer was made
+        self._now: dict[int, _Unit] = {}  # by number of the operation, since the last backward
+        self._judged = 0
+        self._flat: dict[Site | None, list[int]] = {}  # by place of a ReLU of numbers that cannot be above zero: the steps
+
+    def on_op(self, op: Op) -> None:
+        """Which units are on."""
+        out, x = op.output, op.args.get("input")
+        if op.name in ("maximum", "mul", "where"):
+            x = _by_hand(op)
+        if out is not None and out.requires_grad and isinstance(x, Value) and op.name in ("relu", "relu6") and _never_above(x):
+            steps = self._flat.setdefault(op.site, [])
+            if steps[-1:] != [self.step]:
+                steps.append(self.step)
+        if out is None or not out.requires_grad or not isinstance(x, Value) or out.ndim < 2 or not looked_at(self.step, out.numel):
+            return
+        if (
+            op.name in ("clamp", "clamp_min")
+            and op.args.get("min") != 0
+            or op.arg("threshold", 0) != 0
+            or op.arg("min_val", 0) != 0
+        ):
+            return
+        passed = list(lineage(x, BETWEEN | NEVER_ABOVE, 40))
+        layer = next((o for o in passed if o.name in LAYERS), None)
+        weight = weight_of(layer) if layer is not None else None
+        if layer is None or weight is None:
+            return
+        inplace = op.inplace or not x.alive
+        array = (out if inplace else x).numpy()
+        if array is None:
+            return
+        axis = 1 if layer.name in CONVOLUTIONS and array.ndim > 2 else array.ndim - 1
+        off = (array <= 0) if inplace else (array < 0)
+        high = 6.0 if op.name == "relu6" else op.args.get("max_val", op.args.get("max"))
+        if isinstance(high, (int, float)):
+            off = off | (array >= high)
+        on = ~off.all(axis=tuple(i for i in range(array.ndim) if i != axis))
+        key = (op.site, op.module.path if op.module is not None else None, weight.id, len(on))
+        held = self._layers.get(key)
+        if held is None:
+            held = self._layers[key] = _Unit(op, weight)
+            held.first = on
+            made = next((o.name for o in passed if o.name not in VIEWS), None)
+            held.below = made if made in NEVER_ABOVE else None
+            biases = [b for o in passed if isinstance(b := o.args.get("bias"), Value)]
+            low = [b for b in biases if (a := b.numpy()) is not None and a.size and float(a.mean()) < 0]
+            held.bias = low[0] if low else None
+        if held.looks and held.looks[-1][0] == self.step:
+            held.looks[-1] = (self.step, held.looks[-1][1] | on)
+        else:
+            held.looks = [*held.looks[1 - self.LOOKS :], (self.step, on)]
+        held.rows = array.size // len(on)
+        if self._judged < 3:
+            self._now[op.number] = held
+
+    def on_backward_begin(self, event: Backward) -> None:
+        """Whether an activation is the last before the loss: no layer comes after it."""
+        now, self._now = self._now, {}
+        if not now or self._judged >= 3:
+            return
+        self._judged += 1
+        waiting, left = list(event.roots), 60
+        while waiting and left:
+            left -= 1
+            op = waiting.pop().producer
+            if op is None or op.name in LAYERS:
+                continue
+            if op.number in now:
+                now[op.number].final = True
+                continue
+            waiting.extend(v for v in op.inputs if v.requires_grad)
+
+    def finish(self) -> None:
+        """Layers that ended with most units off, and rectifiers that can give nothing but zeros."""
+        for site, steps in self._flat.items():
+            if len(steps) >= min(self.LOOKS, 4):
+                self.report(
+                    site,
+                    "this ReLU gets numbers that are never above zero, the negative of what another one gave: it is zero for every input, and "
+                    "no gradient passes.",
+                    evidence={"steps": len(steps), "called_at": site},
+                    fix="take the negative of what the first one gets, before it is rectified",
+                )
+        for held in self._layers.values():
+            looks = held.looks
+            if len(looks) < min(self.LOOKS, 4) or held.rows * len(looks) < self.ROWS:
+                continue
+            on = np.logical_or.reduce([mask for _, mask in looks])
+            dead = int((~on).sum())
+            if dead <= self.SHARE * len(on) or len(on) < self.NARROW and dead < len(on):
+                continue
+            op = held.op
+            name = held.weight.name
+            if held.below is not None and dead == len(on):
+                self.report(
+                    cause_site(op),
+                    f"all {dead} units of this {op.name} are zero for every input: what {held.below} gives is never above zero.",
+                    evidence={"units": len(on), "layer": name, "called_at": op.site},
+                    fix=f"leave the {op.name} out, or apply it before {held.below}",
+                )
+                continue
+            self.report(
+                self._place(held),
+                f"{dead} of {len(on)} units of this {op.name} are zero for every input of the last {len(looks)} steps that were looked "
+                f"at{' (the layer is ' + name + ')' if name else ''}: they pass no gradient, so they stay so.",
+                evidence={
+                    "dead": dead, "units": len(on), "rows_per_step": held.rows, "steps": [s for s, _ in looks],
+                    "layer": name, "called_at": op.site, "dead_at_first": int((~held.first).sum()),
+                },
+                fix="look for what pushes the layer's input below zero: a bias that begins far below zero, inputs that are not scaled, or "
+                "a learning rate that is too large; nn.LeakyReLU or nn.GELU keep a gradient there",
+            )  # fmt: skip
+
+    def _place(self, held: _Unit) -> Any:
+        """Where it began: the line that gave the layer its values, when its units were off from the beginning; the optimizer, when they went
+        off in training; else the activation."""
+        if held.final:
+            site = cause_site(held.op)
+            return called_at(site) or site
+        if (~held.first).mean() < self.SHARE:
+            return self._owners.get(held.weight.id) or cause_site(held.op)
+        recorder = self.session.recorder
+        places = (given(recorder, value) for value in (held.bias, held.weight) if value is not None)
+        return next((place for place in places if place is not None), None) or cause_site(held.op)
+
+    def on_optimizer(self, event: OptimizerInfo) -> None:
+        """Who trains what."""
+        for value in event.params():
+            self._owners[value.id] = event.site
+
+
+def _never_above(value: Value) -> bool:
+    """Whether numbers are the negatives of numbers that are never below zero."""
+    signs = 0
+    for _ in range(8):
+        made = value.producer
+        if made is None or not made.inputs:
+            return False
+        if made.name in ("relu", "relu6", "sigmoid", "softmax", "exp", "square", "abs", "softplus"):
+            return signs % 2 == 1
+        if made.name == "neg":
+            signs += 1
+        elif made.name not in VIEWS:
+            return False
+        value = made.inputs[0]
+    return False
+
+
+def _by_hand(op: Op) -> Value | None:
+    """What a ReLU that is written out gets: `maximum(x, 0)`, `x * (x > 0)`, `where(x > 0, x, 0)`."""
+    if op.name == "maximum":
+        x, other = op.args.get("input"), op.args.get("other")
+        made = other.producer if isinstance(other, Value) and not other.requires_grad else None
+        return (
+            x if made is not None and made.name in ("zeros", "zeros_like", "new_zeros", "tensor") and isinstance(x, Value) else None
+        )
+    for mask in op.inputs:
+        made = mask.producer
+        if mask.dtype == "bool" or op.name == "mul" and made is not None and made.name in ("float", "to", "type_as"):
+            if made is not None and mask.dtype != "bool" and made.inputs:
+                made = made.inputs[0].producer
+            if made is not None and made.name in ("gt", "ge") and made.args.get("other") == 0 and made.inputs:
+                x = made.inputs[0]
+                others = [v for v in op.inputs if v is not mask and v.number == x.number]
+                return x if others else None
+    return None
