@@ -188,7 +188,7 @@ def _signature(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[st
         return _signature(made_from)  # an in-place form takes what the function takes that it was made from
     scope = getattr(plain, "__globals__", {})
     code = getattr(plain, "__code__", None)
-    if code is not None and (code.co_filename == bind.__file__ or code.co_filename.endswith("<generated>")):
+    if code is not None and (code.co_filename == bind.__file__ or "<generated" in code.co_filename):
         op = PRIMITIVES.get(getattr(plain, "__name__", ""))
         names = inspect.signature(plain).parameters
         if op is not None and not op.variadic:

@@ -76,7 +76,7 @@ def _call(frame: FrameType | None) -> tuple[str, dict[str, Tensor], dict[str, An
         op = values.get("op")
         if frame.f_code.co_filename == explain.__file__:
             pass  # explains errors itself
-        elif name == "general" and isinstance(op, Primitive):
+        elif name in ("general", "execute") and isinstance(op, Primitive):  # the innermost knows the operands as they were promoted
             args = values.get("tensors", values.get("args", ()))
             fixed = len(op.args) - op.variadic
             names = [op.args[k] if k < fixed else f"{op.args[-1]}[{k - fixed}]" for k in range(len(args))]
