@@ -18,6 +18,9 @@ _C_NAMES = {
 }  # fmt: skip
 
 
+_LARGEST = {kind: dtypes.finfo(kind).max for kind in dtypes.ALL if kind.is_floating_point}
+
+
 def _overflow(kind: dtypes.dtype) -> Exception:
     name = _C_NAMES.get(kind.name, kind.c_name)
     return OperationError(f"value cannot be converted to type {name} without overflow")
@@ -29,6 +32,8 @@ def fitting(value: Any, kind: dtypes.dtype) -> Any:
     Raises:
         RuntimeError: its value would be lost. OverflowError: an integer of more than 64 bits.
     """
+    if type(value) is float and kind.is_floating_point and abs(value) <= _LARGEST[kind]:
+        return value  # as nearly all are
     value = value.item() if isinstance(value, np.generic) else value
     if type(value) is int and not -(1 << 63) <= value < 1 << 64:
         raise OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
@@ -55,7 +60,7 @@ def fitting(value: Any, kind: dtypes.dtype) -> Any:
 
 
 def _fits(value: float, kind: dtypes.dtype) -> bool:
-    return not math.isfinite(value) or abs(value) <= dtypes.finfo(kind).max
+    return not math.isfinite(value) or abs(value) <= _LARGEST[kind]
 
 
 def check_fitting(array: ndarray, kind: Any) -> None:
