@@ -31,8 +31,27 @@ def _version(self: Tensor) -> int:
     """
     if self.is_inference():
         raise RuntimeError("Inference tensors do not track version counter.")
-    tracing.setting(tracing.COUNTS_WRITES)
+    tracing.unkept("how often a tensor was written")
     return 0 if self._ver is None else self._ver.count
+
+
+@tensor_property
+def _base(self: Tensor) -> Tensor | None:
+    """The tensor that this one is a view of; None where it is none.
+
+    >>> import pellucid as torch
+    >>> x = torch.zeros(2, 3)
+    >>> x[0]._base is x, x._base is None
+    (True, True)
+    """
+    return self._view.base if _is_view(self) else None  # type: ignore[union-attr]
+
+
+@method()
+def _is_view(self: Tensor) -> bool:
+    """Whether it is a view of another tensor; views made in inference mode do not count."""
+    tracing.unkept("whether a tensor is a view")
+    return self._view is not None and not self._view.base.is_inference()
 
 
 @method()

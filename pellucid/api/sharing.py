@@ -11,6 +11,7 @@ import numpy as np
 
 from ..backends.meta import MetaArray
 from ..backends.shared_memory import Layout, SharedMap, map_of, new_map
+from ..core import tracing
 from ..core.public import method
 from ..core.tensor import Parameter, Tensor, make_tensor
 from ..errors import OperationError
@@ -61,4 +62,5 @@ def share_memory_(self: Tensor) -> Tensor:
 @method()
 def is_shared(self: Tensor) -> bool:
     """Whether the tensor lies in memory that other processes can share; see `share_memory_`."""
+    tracing.unkept("where a tensor lies in memory")
     return map_of(self._array) is not None

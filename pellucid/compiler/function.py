@@ -334,7 +334,7 @@ class CompiledFunction:
 
     def _part(self, refusal: Refusal) -> bool:
         """Let the statements that were refused stay Python's, and compile those around them; False where that cannot be."""
-        if refusal.reason.endswith(tracing.COUNTS_WRITES):
+        if refusal.reason.endswith(tracing.UNKEPT):
             return False
         parts = self.graph_breaks or GraphBreaks(self.function, functools.partial(PartOfFunction, weakref.ref(self)))
         try:

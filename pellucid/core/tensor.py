@@ -173,13 +173,6 @@ class Tensor:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._array = value._array
 
-    @property
-    def _base(self) -> Tensor | None:
-        return self._view.base if self._is_view() else None  # type: ignore[union-attr]
-
-    def _is_view(self) -> bool:
-        return self._view is not None and not self._view.base.is_inference()
-
     def is_inference(self) -> bool:
         """True for a tensor made in inference mode."""
         return bool(self._x and self._x.get("inference"))

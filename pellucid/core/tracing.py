@@ -56,7 +56,15 @@ def seen(array: Any, what: str = "a shape, or what is done next, depends on valu
     return array
 
 
-COUNTS_WRITES = "reads how often a tensor was written"  # which compiled code does not count, not even a part of it
+UNKEPT = "which compiled code does not keep"  # not even a part of it: steps that ask run eagerly as a whole
+
+
+def unkept(what: str) -> None:
+    """Tell a tracer that the step asks for what compiled code does not keep of a tensor: its place in memory, its count of writes, of what
+    it is a view.
+    """
+    if state.slow and thread.stack.tracer:
+        thread.stack.tracer.refuse(f"the step asks {what}, {UNKEPT}")
 
 
 def setting(what: str) -> None:

@@ -17,7 +17,7 @@ from ...core.modes import no_grad
 from ...core.primitive import TENSORS
 from ...core.tensor import OutputSlot, Tensor, Version, make_tensor, version_of
 from ...ir import Buffer, Value
-from ...ops.shape.storage import as_strided
+from ...ops.shape.storage import as_strided, storage_offset_of
 from ..trace.arrays import numpy_dtype
 from .memory import Memory, look
 from .node import spent_slot
@@ -152,7 +152,7 @@ def _view(base: Tensor, array: ndarray) -> Tensor:
     size = array.itemsize
     if array.dtype != base._array.dtype or any(step % size or step < 0 for step in array.strides):
         return wrap(array)
-    start = base.storage_offset() + (address(array) - address(base._array)) // size
+    start = storage_offset_of(base) + (address(array) - address(base._array)) // size
     with no_grad():
         return as_strided(base, array.shape, [step // size for step in array.strides], start)
 
