@@ -735,3 +735,15 @@ def test_no_part_of_a_step_that_asks_for_counts_of_writes_is_compiled():
         run(x)
     for _ in range(3):
         assert all(torch.equal(a, b) for a, b in zip(run(x), step(x)))
+
+
+def test_whether_an_argument_has_a_gradient_is_asked_in_each_call():
+    def step(x):
+        return x.detach() * (2 if x.grad is None else 3)
+
+    run = torch.compile(step)
+    without, other = (torch.randn(4, requires_grad=True) for _ in range(2))
+    having = torch.randn(4, requires_grad=True)
+    having.square().sum().backward()
+    for x in (without, having, other, having, without):
+        assert torch.equal(run(x), step(x))

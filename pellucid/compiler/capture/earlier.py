@@ -69,10 +69,10 @@ class Earlier:
         return found
 
     def ask(self, needed: dict[int, bool], cleared: set[int]) -> None:
-        """Take note that it matters where there was no gradient, among those that the call did not clear."""
+        """Take note that it matters where there was a gradient and where none, among those that the call did not clear."""
         for key in self.leaves.keys() - cleared:
-            if self.grads[key] is None:
-                needed.setdefault(key, False)
+            if self.grads[key] is not GONE:
+                needed.setdefault(key, self.grads[key] is not None)
 
     def read(self, needed: dict[int, bool], external: dict[Any, ndarray]) -> list[tuple[Tensor, Any]]:
         """The tensors for which it matters whether there was a gradient, each with that."""

@@ -236,7 +236,7 @@ class _Tracing:
         if -1 in self.asked:  # the next call finds it so
             self.traced.transient = True
             raise Refusal("the step changes requires_grad of a tensor")
-        if witness.asks_for_gradients:  # where there is none may decide what is done
+        if witness.asks_for_gradients:  # whether there is one may decide what is done
             earlier.ask(tracer.needs_grad, tracer.cleared)
         self.grads_before = [(self._who(t), g) for t, g in earlier.read(tracer.needs_grad, tracer.external)]
 
