@@ -1,7 +1,9 @@
 """A fact about an operation stands in its record: no table elsewhere has the operations' names for keys."""
 
 import importlib
+import json
 import pkgutil
+import subprocess
 import sys
 import warnings
 
@@ -34,8 +36,8 @@ OF_OTHER_THINGS = {
 WORDS = {"saturates", "steps", "masks", "recentres", "passes", "overwrites", "diagonal"}
 
 
-@pytest.fixture(scope="module")
-def modules():
+def loaded():
+    """All modules of the package, by their names in it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for found in pkgutil.walk_packages(pellucid.__path__, "pellucid."):
@@ -57,22 +59,30 @@ def keyed_by_operation(modules):
                 yield name, word, set(words)
 
 
+@pytest.fixture(scope="module")
+def tables():
+    """What `keyed_by_operation` finds in a process that has only imported: caches that other tests have filled are no tables."""
+    code = f"import json, runpy; m = runpy.run_path({__file__!r}); print(json.dumps([(n, w, sorted(k)) for n, w, k in m['keyed_by_operation'](m['loaded']())]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return [(name, word, set(keys)) for name, word, keys in json.loads(done.stdout.splitlines()[-1])]
+
+
 def belongs(name, groups):
     return any(name == group or name.startswith(group + ".") for group in groups)
 
 
-def test_no_table_elsewhere_is_keyed_by_operations(modules):
+def test_no_table_elsewhere_is_keyed_by_operations(tables):
     known = {*OF_FUNCTIONS, *OF_OPERATIONS, *OF_OTHER_THINGS}
-    found = list(keyed_by_operation(modules))
+    found = tables
     assert [f"{name}.{word}" for name, word, _ in found if not belongs(name, known)] == []
     unneeded = {group for group in known if not any(belongs(name, [group]) for name, _, _ in found)}
     assert unneeded == set()
 
 
-def test_no_table_names_an_unknown_operation(modules):
+def test_no_table_names_an_unknown_operation(tables):
     unknown = {  # of what compiler.lower.table joins, some are functions that a program repeats
         f"{name}.{word}": missing
-        for name, word, keys in keyed_by_operation(modules)
+        for name, word, keys in tables
         if belongs(name, OF_OPERATIONS) and name != "compiler.lower.table"
         if word in ("LOWERINGS", "HANDED", "_FORMULAS", "_REDUCTIONS", "_DOMAIN")
         if (missing := {k for k in keys - set(PRIMITIVES) if not k.startswith("_") and not k.endswith(("_vjp", "_backward"))})
@@ -80,7 +90,7 @@ def test_no_table_names_an_unknown_operation(modules):
     assert unknown == {}
 
 
-def test_a_table_by_operation_is_found(modules):
+def test_a_table_by_operation_is_found():
     class Toy:
         pass
 
