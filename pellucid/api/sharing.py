@@ -15,6 +15,7 @@ from ..core import tracing
 from ..core.public import method
 from ..core.tensor import Parameter, Tensor, make_tensor
 from ..errors import OperationError
+from ..ops.shape.storage import WHERE
 
 
 def tensor_in(within: SharedMap, where: Layout, parameter: bool, requires_grad: bool) -> Tensor:
@@ -62,5 +63,5 @@ def share_memory_(self: Tensor) -> Tensor:
 @method()
 def is_shared(self: Tensor) -> bool:
     """Whether the tensor lies in memory that other processes can share; see `share_memory_`."""
-    tracing.unkept("where a tensor lies in memory")
+    tracing.unkept(WHERE)
     return map_of(self._array) is not None

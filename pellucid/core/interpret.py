@@ -19,7 +19,7 @@ Types of tensors that are more than an array (a batch of them, nested or masked 
 which comes before the thread's. It defines `run`, and may define `write(below, tensor, result, name)` for an operation in place
 and `apply(below, cls, args, kwargs)` for an `autograd.Function`.
 
-With nobody on the stack nothing is paid: `modes.state.slow` counts the interpreters of all threads and the observers, and operations
+An empty stack costs nothing: `modes.state.slow` counts the interpreters of all threads and the observers, and operations
 look at that number alone. Observers (`core.observe`) are told of more, in every thread, and change nothing.
 """
 

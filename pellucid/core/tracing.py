@@ -63,8 +63,7 @@ def unkept(what: str) -> None:
     """Tell a tracer that the step asks for what compiled code does not keep of a tensor: its place in memory, its count of writes, of what
     it is a view.
     """
-    if state.slow and thread.stack.tracer:
-        thread.stack.tracer.refuse(f"the step asks {what}, {UNKEPT}")
+    setting(f"asks {what}, {UNKEPT}")
 
 
 def setting(what: str) -> None:

@@ -13,6 +13,7 @@ from pellucid.backends import numpy_cpu
 from pellucid.core.primitive import PRIMITIVES, RAW, RawNamespace
 from pellucid.ops import typing_info  # noqa: F401  (all operations are recorded)
 
+from ..ops.test_table import wanted_places
 from . import strict
 from .strict import Mixed, StrictArray, from_host, namespace, to_host
 
@@ -68,21 +69,11 @@ def saved(entries, args, results, aux):
     return [pick[kind](i) for kind, i in entries]
 
 
-def wanted(op, sample, args):
-    return tuple(
-        isinstance(a, np.ndarray)
-        and a.dtype.kind in "fc"
-        and i not in sample.constant
-        and (callable(op.vjp) or op.args[min(i, len(op.args) - 1)] in op.vjp)
-        for i, a in enumerate(args)
-    )
-
-
 @pytest.mark.parametrize("name", [name for name in NAMES if PRIMITIVES[name].vjp is not None])
 def test_gradients(name):
     op, tried = PRIMITIVES[name], 0
     for sample, args, results, aux in samples(name):
-        needs = wanted(op, sample, args)
+        needs = tuple(wanted_places(op, sample._replace(args=tuple(args))))
         if not any(needs):
             continue
         rng = np.random.default_rng(0)

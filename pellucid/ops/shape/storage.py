@@ -26,7 +26,7 @@ from .parts import part_op
 from .view import element_strides, sizes_of
 
 # ---- where a tensor lies ---------------------------------------------------------------------
-_WHERE = "where a tensor lies in memory"
+WHERE = "where a tensor lies in memory"
 
 
 def storage_offset_of(x: Tensor) -> int:
@@ -37,7 +37,7 @@ def storage_offset_of(x: Tensor) -> int:
 @method()
 def storage_offset(self: Tensor) -> int:
     """Elements between the start of the storage and the tensor's first element."""
-    tracing.unkept(_WHERE)
+    tracing.unkept(WHERE)
     return storage_offset_of(self)
 
 
@@ -104,7 +104,7 @@ def nbytes(self: Tensor) -> int:
 @method()
 def data_ptr(self: Tensor) -> int:
     """The address of the first element; 0 for an empty tensor."""
-    tracing.unkept(_WHERE)
+    tracing.unkept(WHERE)
     a = self._array
     return address(a) if type(a) is ndarray and a.size else 0
 
@@ -413,7 +413,7 @@ class TypedStorage:
 @method()
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The bytes that the tensor and its views lie in."""
-    tracing.unkept(_WHERE)
+    tracing.unkept(WHERE)
     a = self._array
     return UntypedStorage(owner(a) if type(a) is ndarray else a)
 
@@ -421,7 +421,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 @method()
 def storage(self: Tensor) -> TypedStorage:
     """The storage counted in elements."""
-    tracing.unkept(_WHERE)
+    tracing.unkept(WHERE)
     warn_once(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should "
         "only matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() "
