@@ -65,14 +65,14 @@ OTHER = "a layout or dtype that only the eager kernel serves"
 FLOAT = Access("float32", (1,))
 
 
-def dense(*values: Any) -> bool:
-    """Whether these are contiguous float32 values (or left out)."""
-    return all(v is None or (isinstance(v, Value) and v.dtype == "float32" and v.contiguous) for v in values)
+def dense(*values: Any, dtype: str = "float32") -> bool:
+    """Whether these are contiguous values of a dtype (or left out)."""
+    return all(v is None or (isinstance(v, Value) and v.dtype == dtype and v.contiguous) for v in values)
 
 
-def strided(*values: Any) -> bool:
-    """Whether these are float32 values that loops can read, with gaps perhaps."""
-    return all(isinstance(v, Value) and v.dtype == "float32" and not any(s % 4 for s in v.strides) for v in values)
+def strided(*values: Any, dtype: str = "float32") -> bool:
+    """Whether these are values of a dtype that loops can read, with gaps perhaps."""
+    return all(isinstance(v, Value) and v.dtype == dtype and not any(s % ITEMSIZE[dtype] for s in v.strides) for v in values)
 
 
 def value_of(x: Any) -> Any:
@@ -85,9 +85,9 @@ def steps(v: Value) -> tuple[int, ...]:
     return tuple(0 if n == 1 else s // ITEMSIZE[v.dtype] for n, s in zip(v.shape, v.strides, strict=True))
 
 
-def room(schedule: Schedule, floats: int) -> Place:
-    """Working memory of an item."""
-    return schedule.room(4 * max(floats, 1))
+def room(schedule: Schedule, numbers: int, dtype: str = "float32") -> Place:
+    """Working memory of an item, for so many numbers."""
+    return schedule.room(ITEMSIZE[dtype] * max(numbers, 1))
 
 
 def team(ex: Executable) -> int:

@@ -32,7 +32,7 @@ import numpy as np
 
 from ..llvm import jit, target, threads
 from ..llvm.emit import Function, Module, Value, vector
-from .matmul import blas
+from .matmul import blas, pairs
 from .matmul import call as matmul
 from .pointwise.loop import Kernel, Loop, emit, module_text
 from .rows import softmax
@@ -69,7 +69,8 @@ class Room:
 class Product:
     """A batch of matrix products: `out[m, n] = a[m, k] @ b[k, n]`, strides in elements; `batch` are (count, strides of a, b, out).
 
-    The generated kernel computes in float32; float64 (`ctype` "double") is left to BLAS, or small.
+    The generated kernel computes in float32; float64 (`ctype` "double") is left to BLAS, or small. bfloat16 ("bfloat") is for processors
+    that multiply it.
     """
 
     m: int
@@ -83,10 +84,12 @@ class Product:
     ctype: str = "float"
 
     def served(self) -> str | None:
-        """Who computes it: "gemm" (generated), "blas" (NumPy's), or nobody."""
+        """Who computes it: "gemm" (generated), "pairs" (generated, bfloat16), "blas" (NumPy's), "small" or nobody."""
         if min(self.m, self.n, self.k) < 1 or self.pitch < self.n:
             return None
         good = 1 in self.a and 1 in self.b and min(*self.a, *self.b) > 0
+        if self.ctype == "bfloat":
+            return "pairs" if good and pairs.ready(self.m, self.n) and pairs.gemm_address() is not None else None
         work = self.m * self.n * self.k
         # Narrow ones too, where the work repays packing: measured against the two others.
         narrow = self.m >= 3 and self.n >= 8 and self.k >= 16 and work >= 1 << 17
@@ -266,8 +269,10 @@ class Schedule:
         kind = p.served()
         if kind is None:
             raise ValueError(f"nobody computes {p}")
-        if kind == "gemm":
-            function, packed = self.keep(matmul.gemm_address()), self._scratch()
+        if kind in ("gemm", "pairs"):
+            native = (matmul if kind == "gemm" else pairs).gemm_address()
+            assert native is not None  # asked in `served`
+            function, packed = self.keep(native), self._scratch()
         elif kind == "blas":
             function, quiet = self.keep(blas_address(p.ctype)), blas.alone(p.m * p.n * p.k)
             controls = [self.keep(address) for address in quiet or ()]
@@ -277,7 +282,7 @@ class Schedule:
 
         def one(f: Function, a: Value, b: Value, out: Value) -> None:
             bias_at = self._pointer(f, bias)
-            if kind == "gemm":
+            if kind in ("gemm", "pairs"):
                 flags = (matmul.BIAS if bias else 0) | (matmul.RELU if p.relu else 0)
                 sizes = (p.m, p.n, p.k, *p.a, *p.b, p.pitch, flags)
                 pointers = (f.team, a, b, out, bias_at, self._pointer(f, packed))
@@ -324,7 +329,7 @@ class Schedule:
                 if kind == "blas":
                     for address in controls:
                         self._base(f, address)
-                if kind == "gemm":
+                if kind in ("gemm", "pairs"):
                     self._pointer(f, packed)
                 if bias is not None:
                     self._pointer(f, bias)
@@ -440,20 +445,22 @@ class Schedule:
 
     def cross_entropy(
         self, x: Place, target: Place, rows_of: Place, loss: Place, bad: Any, rows: int, columns: int, ignore: int, mean: bool,
-        refuse: Callable[[], None],
+        refuse: Callable[[], None], real: str = "float",
     ) -> None:  # fmt: skip
-        """The mean or sum of cross-entropies of contiguous float32 logits; `rows_of` is room for loss, weight and log-sum-exp of each row.
+        """The mean or sum of cross-entropies of contiguous logits, "float" or "double".
+
+        `rows_of` is room for loss, weight and log-sum-exp of each row.
 
         A class out of range ends the schedule, and `refuse` raises.
         """
-        forward, total = self.keep(softmax.native("cross_entropy")), self.keep(softmax.native("total"))
+        forward, total = self.keep(softmax.native("cross_entropy", real)), self.keep(softmax.native("total", real))
         wrong = self.keep(bad)
         self.refusals.append(refuse)
         code = len(self.refusals)
 
         def call(f: Function) -> None:
             where = self._pointer(f, rows_of)
-            used, lse = f.at(where, rows, "float"), f.at(where, 2 * rows, "float")
+            used, lse = f.at(where, rows, real), f.at(where, 2 * rows, real)
             at_bad = self._base(f, wrong)
             f.store(f.const(0, "i64"), at_bad)
             pointers = (f.team, self._pointer(f, x), self._pointer(f, target), Value(f, "null", "ptr"), where, used, lse, at_bad)
@@ -467,7 +474,7 @@ class Schedule:
                 sum_of = sum_of / f.emit(
                     f"call double {adder}(ptr {used.name}, i64 {rows})", "double"
                 )  # 0 / 0 is NaN, as it should be
-            f.store(f.trunc(sum_of, "float"), self._pointer(f, loss))
+            f.store(f.trunc(sum_of, real), self._pointer(f, loss))
 
         self._add(call, f"cross entropy of {rows}x{columns}")
 
@@ -483,19 +490,20 @@ class Schedule:
         rows: int,
         columns: int,
         ignore: int,
+        real: str = "float",
     ) -> None:
-        """The gradient of the logits; `used` are the weights of the rows, None for a sum; `scaled` is room for one float."""
+        """The gradient of the logits; `used` are the weights of the rows, None for a sum; `scaled` is room for one number."""
         backward, total, factor = (
-            self.keep(softmax.native("cross_entropy_backward")),
-            self.keep(softmax.native("total")),
+            self.keep(softmax.native("cross_entropy_backward", real)),
+            self.keep(softmax.native("total", real)),
             self.keep(scaled),
         )
 
         def call(f: Function) -> None:
-            value = f.load("float", self._pointer(f, g))
+            value = f.load(real, self._pointer(f, g))
             if used is not None:
                 number = f.emit(f"call double {self._base(f, total).name}(ptr {self._pointer(f, used).name}, i64 {rows})", "double")
-                value = value / f.trunc(number, "float")
+                value = value / f.trunc(number, real)
             at = self._base(f, factor)
             f.store(value, at)
             pointers = (f.team, self._pointer(f, x), self._pointer(f, target), Value(f, "null", "ptr"), self._pointer(f, lse), at)

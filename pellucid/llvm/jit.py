@@ -29,6 +29,7 @@ _PYAPI = (
     "PyLong_AsLongLong PyLong_FromLongLong PyLong_AsVoidPtr PyFloat_AsDouble PyFloat_FromDouble PyErr_Occurred "
     "PyEval_SaveThread PyEval_RestoreThread Py_IncRef"
 ).split()
+_TYPE_OFFSET = ctypes.sizeof(ctypes.c_void_p)  # an object's header: its count of references, then its type
 _DATA_OFFSET = 2 * ctypes.sizeof(ctypes.c_void_p)  # `data` follows the object header in NumPy's array struct
 
 # Functions that unpack arguments and call others: LLVM's selection of instructions without optimization takes half the time.
@@ -113,7 +114,7 @@ def _with_entries(text: str, exports: Mapping[str, str | None]) -> str:
         return text
     text += entries
     text += "".join(f"declare {line}\n" for line in _PYAPI_DECLARATIONS)
-    return text + "@_Py_NoneStruct = external global i8\n"
+    return text + "".join(f"@{name} = external global i8\n" for name in _OBJECTS) + _NO_ARRAY
 
 
 def _compiled(key: str, text: Callable[[], str], exports: Mapping[str, str | None], name: str) -> dict[str, Any] | None:
@@ -281,7 +282,8 @@ def _name_python() -> None:
     if fastcall_works():
         for symbol in _PYAPI:
             define(symbol, ctypes.cast(getattr(ctypes.pythonapi, symbol), ctypes.c_void_p).value or 0)
-        define("_Py_NoneStruct", id(None))
+        for name, value in _OBJECTS.items():
+            define(name, id(value))
 
 
 def define(symbol: str, where: int) -> None:
@@ -335,7 +337,14 @@ _PYAPI_DECLARATIONS = (
     "ptr @PyEval_SaveThread()",
     "void @PyEval_RestoreThread(ptr)",
     "void @Py_IncRef(ptr)",
+    "void @PyErr_SetString(ptr, ptr)",
 )
+
+
+# Python objects that the code below compares with or raises.
+_OBJECTS = {"_Py_NoneStruct": None, "pellucid_ndarray": np.ndarray, "pellucid_TypeError": TypeError}
+_TEXT = "a native function takes NumPy arrays and None, and was given something else"
+_NO_ARRAY = f'@pellucid_no_array = private unnamed_addr constant [{len(_TEXT) + 1} x i8] c"{_TEXT}\\00"\n'
 
 
 def _split(signature: str) -> tuple[str, str]:
@@ -349,6 +358,7 @@ def _python_entry(fn: str, signature: str) -> str:
     out = [f'\ndefine ptr @"{fn}.python"(ptr %self, ptr %args, i64 %count) "driver" {{', "entry:"]
     out += [f"  %enough = icmp eq i64 %count, {len(arguments)}", "  br i1 %enough, label %unpack, label %refuse"]
     out.append("unpack:")
+    arrays = [i for i, letter in enumerate(arguments) if letter == "a"]
     converters = {"i": "i64 @PyLong_AsLongLong", "p": "ptr @PyLong_AsVoidPtr", "d": "double @PyFloat_AsDouble"}
     for i, letter in enumerate(arguments):
         out += [f"  %slot{i} = getelementptr ptr, ptr %args, i64 {i}", f"  %object{i} = load ptr, ptr %slot{i}"]
@@ -356,6 +366,11 @@ def _python_entry(fn: str, signature: str) -> str:
             # None is compared by address and never dereferenced: its `data` would be whatever follows it in memory.
             out += [
                 f"  %none{i} = icmp eq ptr %object{i}, @_Py_NoneStruct",
+                # Memory of what is no array would be read as if it were one.
+                f"  %kind{i} = getelementptr i8, ptr %object{i}, i64 {_TYPE_OFFSET}",
+                f"  %type{i} = load ptr, ptr %kind{i}",
+                f"  %array{i} = icmp eq ptr %type{i}, @pellucid_ndarray",
+                f"  %sound{i} = or i1 %none{i}, %array{i}",
                 f"  %field{i} = getelementptr i8, ptr %object{i}, i64 {_DATA_OFFSET}",
                 f"  %where{i} = select i1 %none{i}, ptr %null, ptr %field{i}",
                 f"  %v{i} = load ptr, ptr %where{i}",
@@ -365,6 +380,11 @@ def _python_entry(fn: str, signature: str) -> str:
         else:
             out.append(f"  %v{i} = call {converters[letter]}(ptr %object{i})")
     out.insert(2, "  %null = alloca ptr\n  store ptr null, ptr %null")
+    sound = "true"
+    for i in arrays:
+        out.append(f"  %all{i} = and i1 {sound}, %sound{i}")
+        sound = f"%all{i}"
+    out += [f"  br i1 {sound}, label %look, label %foreign", "look:"] if arrays else []
     passed = ", ".join(f"{_LLTYPES[letter]} %v{i}" for i, letter in enumerate(arguments))
     kind = _LLTYPES[result] if result else "void"
     out += [
@@ -382,6 +402,8 @@ def _python_entry(fn: str, signature: str) -> str:
     else:
         out += ["  call void @Py_IncRef(ptr @_Py_NoneStruct)", "  ret ptr @_Py_NoneStruct"]
     # NULL without an exception makes CPython raise SystemError, which is right for a wrong number of arguments here.
+    if arrays:
+        out += ["foreign:", "  call void @PyErr_SetString(ptr @pellucid_TypeError, ptr @pellucid_no_array)", "  br label %refuse"]
     out += ["refuse:", "  ret ptr null", "}\n"]
     return "\n".join(out)
 
@@ -413,13 +435,16 @@ def _through_ctypes(native: int, signature: str) -> Callable:
 
     def call(*values):
         return function(
-            *(
-                (None if v is None else v.ctypes.data) if letter == "a" else id(v) if letter == "o" else v
-                for letter, v in zip(arguments, values, strict=True)
-            )
+            *(_address(v) if letter == "a" else id(v) if letter == "o" else v for letter, v in zip(arguments, values, strict=True))
         )
 
     return call
+
+
+def _address(array: Any) -> int | None:
+    if array is not None and type(array) is not np.ndarray:
+        raise TypeError(_TEXT)
+    return None if array is None else array.ctypes.data
 
 
 @functools.cache

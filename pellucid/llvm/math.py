@@ -256,7 +256,7 @@ def gelu_slope(f: Function, x: Value) -> Value:
         half = f.select(a.compare("oge", 31.375 / _GELU), 0.5, _picked(f, a, _half, _GELU, 5))
         return f.copysign(half, x) + 0.5
     cdf = f.fma(erf(f, x * math.sqrt(0.5)), 0.5, f.const(0.5, x.ctype))
-    near = f.larger(f.const(-40.0, x.ctype), f.smaller(f.const(40.0, x.ctype), x))  # infinity times zero is no number
+    near = f.larger(f.const(-40.0, x.ctype), f.smaller(f.const(40.0, x.ctype), x))  # infinity times zero is not a number
     return f.fma(near * exp(f, near * near * -0.5), 1 / math.sqrt(2 * math.pi), cdf)
 
 

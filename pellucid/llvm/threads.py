@@ -17,12 +17,22 @@ import ctypes
 import os
 import sys
 import threading
+from collections.abc import Callable
 
 from .. import config
 from . import jit, target
 from .emit import Function, Module, Value
 
-__all__ = ["get_num_threads", "parallel_export", "parallel_for", "set_num_threads", "team", "team_cell"]
+__all__ = [
+    "cell_address",
+    "get_num_threads",
+    "parallel_export",
+    "parallel_for",
+    "set_num_threads",
+    "team",
+    "team_cell",
+    "when_started",
+]
 
 SPIN = 5_000  # pauses before a worker sleeps: some tenths of a millisecond
 STACK = 4 << 20  # bytes of stack for a worker: kernels keep buffers there, and some systems' default is small
@@ -89,7 +99,26 @@ def team() -> int:
             if _team is None:
                 _team = _Team(get_num_threads())
                 _cell.value = _team.address
+        for callback in _waiting:
+            callback()
+        _waiting.clear()
     return _team.address
+
+
+_waiting: set[Callable[[], None]] = set()
+
+
+def when_started(callback: Callable[[], None]) -> None:
+    """Call a function once workers are there; at once where they are."""
+    if _team is not None:
+        callback()
+    else:
+        _waiting.add(callback)
+
+
+def cell_address() -> int:
+    """The address of a word that holds the team's current address, or 0, without starting one."""
+    return ctypes.addressof(_cell)
 
 
 def team_cell() -> int:
@@ -97,7 +126,7 @@ def team_cell() -> int:
     global _followed
     _followed = True
     team()
-    return ctypes.addressof(_cell)
+    return cell_address()
 
 
 def parallel_for(kernel: int, args: int, n: int, grain: int) -> None:

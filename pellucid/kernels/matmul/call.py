@@ -427,9 +427,12 @@ EPILOGUE, SHARED = 0, 1  # words of a gufunc's state: what follows the product, 
 TEAM, SCRATCH, LOCK = 0, 1, 2  # words of that: address of the team's cell, a buffer for A, 1 while it is used
 
 
-def _emit_loop(module: Module) -> None:
-    """dimensions: batch, m, k, n. steps: the batch's of each operand, then a's two, b's two, [the bias's,] the result's two."""
-    f = module.function("loop", args="ptr", dimensions="ptr", steps="ptr", state="ptr")
+def emit_loop(module: Module, name: str, gemm: str, size: int) -> None:
+    """The loop of gufuncs that call `gemm`, of elements of `size` bytes.
+
+    dimensions: batch, m, k, n. steps: the batch's of each operand, then a's two, b's two, [the bias's,] the result's two.
+    """
+    f = module.function(name, args="ptr", dimensions="ptr", steps="ptr", state="ptr")
     f.driver = True
     flags = save_flags(f)
     epilogue, shared = f.load("i64", f.state, EPILOGUE), f.load("ptr", f.at(f.state, SHARED, "i64"))
@@ -438,8 +441,9 @@ def _emit_loop(module: Module) -> None:
     operands = (f.const(0, "i64"), f.const(1, "i64"), f.const(2, "i64"), biased + 2)  # a, b, the bias or the result, the result
     moves = [f.load("i64", f.steps, i) for i in operands]
     first = biased + 3
-    a_row, a_step, b_step, b_column = (f.load("i64", f.steps, first + i) / 4 for i in range(4))
-    pitch = f.load("i64", f.steps, first + biased + 4) / 4
+    # NumPy gives 0 for the stride of a dimension of size one, which is free: with 1 the other one decides how the matrix is read.
+    a_row, a_step, b_step, b_column = (f.larger(f.load("i64", f.steps, first + i) / size, 1) for i in range(4))
+    pitch = f.load("i64", f.steps, first + biased + 4) / size
     start = [f.load("ptr", f.args, i) for i in operands]
     team = f.load("ptr", f.load("ptr", shared, TEAM))
     lock = f.at(shared, LOCK, "i64")
@@ -457,7 +461,7 @@ def _emit_loop(module: Module) -> None:
     f.branch(mine, own, borrowed)
     with f.loop(0, batch) as i:
         a, b, bias, out = (f.at(p, i * move, "i8") for p, move in zip(start, moves))
-        f.call("gemm", team, a, b, out, bias, packed.get(), m, n, k, a_row, a_step, b_step, b_column, pitch, epilogue)
+        f.call(gemm, team, a, b, out, bias, packed.get(), m, n, k, a_row, a_step, b_step, b_column, pitch, epilogue)
 
     def unlock() -> None:
         f.line(f"store atomic i64 0, ptr {lock.name} release, align 8")
@@ -487,7 +491,7 @@ def _build() -> str:
     _emit_pack_b(module)
     _emit_rows(module, tile())
     _emit_gemm(module)
-    _emit_loop(module)
+    emit_loop(module, "loop", "gemm", 4)
     return "@pellucid_matmul = external global ptr\n" + module.text()
 
 
@@ -523,20 +527,32 @@ def gufuncs() -> dict[str, np.ufunc] | None:
     natives = _natives()
     if natives is None:
         return None
-    scratch = np.empty(SCRATCH_FLOATS, np.float32)
-    shared = (ctypes.c_int64 * 3)(threads.team_cell(), scratch.ctypes.data, 0)
-    _alive.append((scratch, shared))
+    return make_gufuncs(natives["loop"], 11)
+
+
+def make_gufuncs(loop: int, kind: int) -> dict[str, np.ufunc]:
+    """`matmul`, `linear` and `linear_relu` around a native loop, of arrays of NumPy's dtype number `kind`."""
+    shared = _shared()
     made = {}
     for name, epilogue in _EPILOGUES.items():
         state = (ctypes.c_int64 * 2)(epilogue, ctypes.addressof(shared))
         _alive.append(state)
         inputs = 3 if epilogue else 2
         signature = b"(m,k),(k,n),(n)->(m,n)" if epilogue else b"(m,k),(k,n)->(m,n)"
-        made[name] = _gufunc(name, natives["loop"], ctypes.addressof(state), inputs, signature)
+        made[name] = _gufunc(name, loop, ctypes.addressof(state), inputs, signature, kind)
     return made
 
 
-def _gufunc(name: str, loop: int, state: int, inputs: int, signature: bytes) -> np.ufunc:
+@functools.cache
+def _shared() -> ctypes.Array[ctypes.c_int64]:
+    """The state of all gufuncs: the team, a buffer for the packed operand, and whether it is in use."""
+    scratch = np.empty(SCRATCH_FLOATS, np.float32)
+    shared = (ctypes.c_int64 * 3)(threads.team_cell(), scratch.ctypes.data, 0)
+    _alive.append(scratch)
+    return shared
+
+
+def _gufunc(name: str, loop: int, state: int, inputs: int, signature: bytes, kind: int) -> np.ufunc:
     """PyUFunc_FromFuncAndDataAndSignature, entry 31 of NumPy's table of ufunc functions."""
     from numpy._core import _multiarray_umath as umath
 
@@ -544,15 +560,15 @@ def _gufunc(name: str, loop: int, state: int, inputs: int, signature: bytes) -> 
     get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     table = ctypes.cast(get(umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
     pointers, ints, strings = [ctypes.c_void_p] * 3, [ctypes.c_int] * 4, [ctypes.c_char_p] * 2
-    kind = ctypes.PYFUNCTYPE(ctypes.py_object, *pointers, *ints, *strings, ctypes.c_int, ctypes.c_char_p)
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, *pointers, *ints, *strings, ctypes.c_int, ctypes.c_char_p)
     arguments = (
         (ctypes.c_void_p * 1)(loop),
         (ctypes.c_void_p * 1)(state),
-        (ctypes.c_byte * (inputs + 1))(*[11] * (inputs + 1)),  # NPY_FLOAT
+        (ctypes.c_byte * (inputs + 1))(*[kind] * (inputs + 1)),
     )
     labels = (name.encode(), b"")
     _alive.append((arguments, labels))
-    return kind(table[31])(*arguments, 1, inputs, 1, -1, *labels, 0, signature)
+    return make(table[31])(*arguments, 1, inputs, 1, -1, *labels, 0, signature)
 
 
 _F32 = np.dtype(np.float32)

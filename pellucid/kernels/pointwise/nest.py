@@ -404,7 +404,7 @@ class Nest:
             for offset, value in zip(offsets, row, strict=True):
                 for k, write in enumerate(self.loop.writes if self.now == self.passes.count - 1 else ()):
                     kind = self.plan.writes[k].kind
-                    self._store("w", k, p["w", k], offset, pack(f, m.cast(value(write.value), kind).value, kind), mask)
+                    self._store("w", k, p["w", k], offset, pack(f, m.cast(value(write.value), kind).value, kind, True), mask)
         for k, reduce in enumerate(self.loop.reduces):
             if self.passes.of_reduce[k] != self.now:
                 continue

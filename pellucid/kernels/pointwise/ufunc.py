@@ -5,7 +5,8 @@
     True
 
 A ufunc takes the formula's values and then its numbers, broadcasts, takes any strides and `out=`, and costs no more to call than
-`np.add`. The loops are for float32, and for float64 where the formula has no elementary functions; masks are boolean. Loops over many
+`np.add`. The loops are for float32, float16 and bfloat16, and for float64 where there is code for the formula's elementary functions;
+masks are boolean. Two-byte floats are read and written as they are, beside numbers in float32, computed in float32 and rounded once. Loops over many
 contiguous elements are shared among the worker threads. Floating-point errors are silent: no NumPy warning for an infinity.
 """
 
@@ -13,19 +14,21 @@ from __future__ import annotations
 
 import _thread
 import ctypes
+import functools
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
+import ml_dtypes
 import numpy as np
 
-from ...ir.formula import ELEMENTARY, Formula
+from ...ir.formula import DOUBLE, ELEMENTARY, Formula
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, vector
-from .values import Num
+from ...llvm.emit import BYTES, Function, Module, Value, vector
+from .values import MEMORY, Num, available, pack, unpack
 from .words import Words
 
-__all__ = ["make_ufunc"]
+__all__ = ["Later", "Signature", "assemble", "independent", "make_half", "make_ufunc", "signature_of"]
 
 GRAIN = 16384  # elements a chunk: 64 KiB of each array, some microseconds
 BLOCK = 256  # elements that strided operands are copied in
@@ -33,15 +36,34 @@ BLOCK = 256  # elements that strided operands are copied in
 
 # From loops to ufuncs, through NumPy's C interface (numpy.org/doc/stable/reference/c-api/ufunc.html).
 
-_NUMBERS = {"i8": 0, "float": 11, "double": 12}  # NPY_BOOL, NPY_FLOAT, NPY_DOUBLE
-_KINDS = {"float": "float32", "double": "float64"}
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+HALVES = ("float16", "bfloat16")
 _alive: list = []
 
 
-def _operands(formula: Formula, ctype: str) -> list[str]:
-    """Types of the inputs in memory."""
-    count = len(formula.values) + len(formula.numbers)
-    return ["i8" if k in formula.masks else ctype for k in range(count)]
+class Signature(NamedTuple):
+    """The dtypes of a loop's operands in memory, inputs first."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return self.inputs + self.outputs
+
+    @property
+    def numbers(self) -> list[int]:
+        """NumPy's numbers of the dtypes."""
+        return [(BFLOAT16 if kind == "bfloat16" else np.dtype(kind)).num for kind in self.kinds]
+
+
+def signature_of(formula: Formula, kind: str) -> Signature:
+    """The dtypes that a formula of `kind` reads and writes."""
+    count = len(formula.values)
+    values = ["bool" if k in formula.masks else kind for k in range(count)]
+    wide = "float32" if kind in HALVES else kind
+    outputs = ("bool" if formula.args in ("compare", "own") else kind,) * _results(formula)
+    return Signature((*values, *[wide] * len(formula.numbers)), outputs)
 
 
 def _results(formula: Formula) -> int:
@@ -55,102 +77,177 @@ def make_ufunc(name: str, formula: Formula, doc: str = "", named: bool = False) 
     """
     if not target.available():
         return None
-    natives = _loop("float", name, formula, named)
+    plain = signature_of(formula, "float32")
+    natives = _loop(plain, "float32", name, formula, named)
     if natives is None:
         return None
-    kinds = ["float"] if ELEMENTARY & formula.words() else ["float", "double"]
-    count, results = len(kinds), _results(formula)
-    types = []
-    for ctype in kinds:
-        types += [_NUMBERS[kind] for kind in (*_operands(formula, ctype), *[ctype] * results)]
-    loops = (ctypes.c_void_p * count)(natives["loop"])
-    if count == 2:
-        loops[1] = _compiled_later(name, formula, loops, named)
+    loops: dict[Signature, Any] = {plain: natives["loop"]}
+    for kind in ("float16", *([] if ELEMENTARY & formula.words() - DOUBLE else ["float64"]), "bfloat16"):
+        if available(kind):
+            own = signature_of(formula, kind)
+            loops[own] = Later(own, kind, name, formula, named)
+    threads.team_cell()
+    return assemble(name, loops, doc)[0]
+
+
+def make_half(name: str, formula: Formula, kind: str) -> np.ufunc:
+    """A ufunc with one loop, for two-byte floats."""
+    own = signature_of(formula, kind)
+    return assemble(name, {own: Later(own, kind, name, formula, True)})[0]
+
+
+class Later:
+    """A loop that few programs use: its first call compiles it and puts it into its place.
+
+    `otherwise` computes where it cannot be compiled: a loop's address and its data, or None for the formula by NumPy.
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        kind: str,
+        name: str,
+        formula: Formula,
+        named: bool,
+        otherwise: tuple[int, int | None] | None = None,
+    ) -> None:
+        self.about = signature, kind, name, formula, named
+        self.otherwise = otherwise
+        self.put: Callable[[int, int | None], None] = lambda loop, data: None
+        self.function = _LOOP(self.first)
+        _alive.append(self)
+
+    @property
+    def address(self) -> int:
+        return ctypes.cast(self.function, ctypes.c_void_p).value or 0
+
+    def first(self, args: int, dimensions: int, steps: int, cell: int) -> None:
+        signature, kind, _, formula, _ = self.about
+        try:
+            natives = _loop(*self.about) if target.available() and available(kind) else None
+            if natives is not None:
+                self.otherwise = natives["loop"], threads.team_cell()
+        except KeyboardInterrupt:  # cannot pass through native code
+            threading.Timer(0.05, _thread.interrupt_main).start()
+        if self.otherwise is not None:
+            self.put(*self.otherwise)
+            _LOOP(self.otherwise[0])(args, dimensions, steps, self.otherwise[1])
+        else:
+            _with_numpy(formula, signature, args, dimensions, steps)
+
+
+def assemble(name: str, loops: dict[Signature, Any], doc: str = "", first: Any = (), identity: int = -1) -> tuple[np.ufunc, Any]:
+    """A ufunc of loops by what they read and write: addresses, or loops for later.
+
+    `first` are loops that NumPy tries before them, in its order: (types, address or loop for later, data) each; `identity` is NumPy's
+    word for what a reduction begins with (-1: nothing). Also the tables that the ufunc reads: functions, data, how many stand first,
+    and operands of each.
+    """
+    builtin = [s for s in loops if "bfloat16" not in s.kinds]
+    count = len(first) + len(builtin)
+    some = next(iter(loops))
+    types = [number for own, _, _ in first for number in own] + [number for s in builtin for number in s.numbers]
+    addresses = [_address(loop) for _, loop, _ in first] + [_address(loops[s]) for s in builtin]
+    cell = threads.cell_address()
     arguments = (
-        loops,
-        (ctypes.c_void_p * count)(*[threads.team_cell()] * count),
+        (ctypes.c_void_p * count)(*addresses),
+        (ctypes.c_void_p * count)(*[data for _, _, data in first], *[cell] * len(builtin)),
         (ctypes.c_byte * len(types))(*types),
     )
     labels = (name.encode(), doc.encode())
     _alive.append((arguments, labels))  # NumPy keeps the pointers
-    return _constructor()(*arguments, count, len(types) // count - results, results, -1, *labels, 0)
+    made = _functions()[0](*arguments, count, len(some.inputs), len(some.outputs), identity, *labels, 0)
+    for k, loop in enumerate([*[loop for _, loop, _ in first], *[loops[s] for s in builtin]]):
+        if isinstance(loop, Later):
+            loop.put = functools.partial(_place, arguments, k)
+    for s in loops:
+        if s not in builtin:
+            register = functools.partial(_register, made, s)
+            if isinstance(loops[s], Later):
+                loops[s].put = register
+            register(_address(loops[s]), cell)
+    return made, (*arguments[:2], len(first), len(some.kinds))
+
+
+def _place(tables: Any, k: int, loop: int, data: int | None) -> None:
+    tables[1][k] = data
+    tables[0][k] = loop
+
+
+def _address(loop: Any) -> int:
+    return loop.address if isinstance(loop, Later) else loop
+
+
+def _register(made: np.ufunc, signature: Signature, loop: int, data: int | None) -> None:
+    """Put a loop for bfloat16 into a ufunc, or in place of the one that it has."""
+    numbers = (ctypes.c_int * len(signature.kinds))(*signature.numbers)
+    if _functions()[1](made, BFLOAT16.num, loop, numbers, data) < 0:
+        raise RuntimeError(f"NumPy takes no loop of {signature.kinds} for {made}")
 
 
 _LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
 
-def _loop(ctype: str, name: str, formula: Formula, named: bool) -> dict[str, Any] | None:
+def _loop(signature: Signature, kind: str, name: str, formula: Formula, named: bool) -> dict[str, Any] | None:
     def text() -> str:
-        return _loop_text(ctype, name, formula)
+        return _loop_text(signature, kind, name, formula)
 
     if named:
-        return jit.compile_source(text, {"loop": None}, f"{name} of {ctype}s\n{formula.text()}")
+        return jit.compile_source(text, {"loop": None}, f"{name} of {signature.kinds}\n{formula.text()}")
     with jit.unwatched():
         return jit.compile_ir(text(), {"loop": None}, name)
 
 
-def _compiled_later(name: str, formula: Formula, loops: Any, named: bool) -> int:
-    """The address of a loop over doubles, which few programs use: its first call compiles it and puts it into `loops`."""
-
-    def first(args: int, dimensions: int, steps: int, cell: int) -> None:
-        try:
-            natives = _loop("double", name, formula, named)
-            if natives is not None:
-                loops[1] = natives["loop"]
-                _LOOP(natives["loop"])(args, dimensions, steps, cell)
-                return
-        except KeyboardInterrupt:  # cannot pass through native code
-            threading.Timer(0.05, _thread.interrupt_main).start()
-        _with_numpy(formula, args, dimensions, steps)
-
-    made = _LOOP(first)
-    _alive.append(made)
-    return ctypes.cast(made, ctypes.c_void_p).value or 0
-
-
-def _with_numpy(formula: Formula, args: int, dimensions: int, steps: int) -> None:
-    """What a loop over doubles does, by NumPy: where it cannot be compiled."""
+def _with_numpy(formula: Formula, signature: Signature, args: int, dimensions: int, steps: int) -> None:
+    """What a loop does, by NumPy: where it cannot be compiled."""
     word = ctypes.c_int64.from_address
     count = word(dimensions).value
     arrays = []
-    for k, ctype in enumerate([*_operands(formula, "double"), *["double"] * _results(formula)]):
-        kind = np.dtype(np.bool_ if ctype == "i8" else np.float64)
+    for k, name in enumerate(signature.kinds):
+        kind = BFLOAT16 if name == "bfloat16" else np.dtype(name)
         start, step = word(args + 8 * k).value, word(steps + 8 * k).value
         low = start + min(step * (count - 1), 0)
         memory = (ctypes.c_byte * (abs(step) * (count - 1) + kind.itemsize)).from_address(low)
         arrays.append(np.ndarray((count,), kind, memory, start - low, (step,)))
     values = len(formula.values)
-    inputs = values + len(formula.numbers)
+    inputs = len(signature.inputs)
+    given = [a.astype(np.float32) if a.dtype.itemsize == 2 else a for a in arrays[:inputs]]
     with np.errstate(all="ignore"):
-        made = formula.function(np, *arrays[:values], **dict(zip(formula.numbers, arrays[values:inputs])))
+        made = formula.function(np, *given[:values], **dict(zip(formula.numbers, given[values:])))
         made = [np.array(x) for x in (made if isinstance(made, tuple) else (made,))]
     for place, result in zip(arrays[inputs:], made):
         place[...] = result
 
 
-def _constructor() -> Callable[..., np.ufunc]:
-    """PyUFunc_FromFuncAndData, the second entry of NumPy's table of ufunc functions."""
+@functools.cache
+def _functions() -> tuple[Callable[..., np.ufunc], Callable[..., int]]:
+    """PyUFunc_FromFuncAndData and PyUFunc_RegisterLoopForType, the second and third entry of NumPy's table of ufunc functions."""
     from numpy._core import _multiarray_umath as umath
 
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     table = ctypes.cast(get(umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
     pointers, ints, strings = [ctypes.c_void_p] * 3, [ctypes.c_int] * 4, [ctypes.c_char_p] * 2
-    return ctypes.PYFUNCTYPE(ctypes.py_object, *pointers, *ints, *strings, ctypes.c_int)(table[1])
+    pointer, number = ctypes.c_void_p, ctypes.c_int
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, *pointers, *ints, *strings, number)(table[1])
+    return make, ctypes.PYFUNCTYPE(number, ctypes.py_object, number, pointer, pointer, pointer)(table[2])
 
 
-def _loop_text(ctype: str, name: str, formula: Formula) -> str:
+def _loop_text(signature: Signature, kind: str, name: str, formula: Formula) -> str:
     """IR of `void loop(char **args, npy_intp *dimensions, npy_intp *steps, void *team_cell)`.
 
     The vector loop serves operands that are contiguous or repeat one element (steps of one element or 0); others are
-    copied through small buffers.
+    copied through small buffers. Where a result is read again by a later element, as in `add.reduce` and `add.accumulate`, elements are
+    computed one by one.
     """
     module = Module()
-    width = target.host().lanes(ctype)
-    inputs = _operands(formula, ctype)
-    kinds = inputs + [ctype] * _results(formula)
-    _emit_range(module, ctype, width, name, formula, kinds)
-    sizes = [{"i8": 1, "float": 4, "double": 8}[kind] for kind in kinds]
+    width = target.host().lanes("double" if "float64" in signature.kinds else "float")
+    if kind in HALVES and not ELEMENTARY & formula.words():
+        width *= 2  # packing takes two registers of float32 at a time
+    inputs = signature.inputs
+    kinds = [MEMORY[name] for name in signature.kinds]
+    _emit_range(module, width, signature, kind, name, formula)
+    sizes = [BYTES[kind] for kind in kinds]
     for size in sorted(set(sizes)):
         _emit_copy(module, size)
     f = module.function("loop", args="ptr", dimensions="ptr", steps="ptr", cell="ptr")
@@ -163,6 +260,9 @@ def _loop_text(ctype: str, name: str, formula: Formula) -> str:
     for k, (step, size) in enumerate(zip(steps, sizes)):
         fits = step.compare("eq", size)
         good = good & (fits | step.compare("eq", 0) if k < len(inputs) else fits)
+    together = independent(f, n, range(len(inputs)), range(len(inputs), len(kinds)))
+    good = good & together
+    most = f.select(together, f.const(BLOCK, "i64"), f.const(1, "i64"))
     block = f.buffer("i64", 2 * len(kinds), align=8)
     buffers = [f.buffer(kind, BLOCK) for kind in kinds]
 
@@ -181,8 +281,8 @@ def _loop_text(ctype: str, name: str, formula: Formula) -> str:
         for k in range(len(kinds)):
             f.store(buffers[k], f.at(block, 2 * k, "i64"))
             f.store(f.const(1, "i64"), f.at(block, 2 * k + 1, "i64"))
-        with f.loop(0, n, BLOCK) as start:
-            count = f.smaller(n - start, BLOCK)
+        with f.loop(0, n, most) as start:
+            count = f.smaller(n - start, most)
             for k in range(len(inputs)):
                 f.call(
                     f"copy.{sizes[k]}",
@@ -209,6 +309,29 @@ def _loop_text(ctype: str, name: str, formula: Formula) -> str:
     return module.text()
 
 
+def independent(f: Function, n: Value, inputs: Iterable[Any], outputs: Iterable[Any]) -> Value:
+    """Whether no element of a loop of NumPy's reads what another one writes: elements may be computed in any order. The operands go by place.
+
+    NumPy hands ordinary calls operands that are the same or lie apart. Its `reduce`, `reduceat` and `accumulate` pass the result as an operand:
+    without a step, or one element behind.
+    """
+
+    def span(k: Any) -> tuple[Value, ...]:
+        start, step = f.load("i64", f.args, k), f.load("i64", f.steps, k)
+        end = start + step * (n - 1)
+        size = f.larger(f.larger(step, 0 - step), 1)  # an element has at most so many bytes, or stands alone
+        return start, step, f.smaller(start, end), f.larger(start, end) + size
+
+    given = [span(k) for k in inputs]
+    apart = f.const(1, "i1")
+    for start, step, low, high in map(span, outputs):
+        moves = step.compare("ne", 0)
+        for other, pace, bottom, top in given:
+            same = start.compare("eq", other) & step.compare("eq", pace) & moves
+            apart = apart & (same | top.compare("sle", low) | high.compare("sle", bottom))
+    return apart | n.compare("sle", 1)
+
+
 def _emit_copy(module: Module, size: int) -> None:
     """Copy `count` elements of so many bytes that lie `step` bytes apart."""
     kind = f"i{8 * size}"
@@ -219,22 +342,32 @@ def _emit_copy(module: Module, size: int) -> None:
     f.ret()
 
 
-def _emit_range(module: Module, ctype: str, width: int, name: str, formula: Formula, kinds: list[str]) -> None:
+# Words whose results are operands, or their negatives: they need no rounding.
+_EXACT = frozenset("negative absolute maximum minimum fmax fmin where less less_equal greater greater_equal copysign".split())
+
+
+def _emit_range(module: Module, width: int, signature: Signature, kind: str, name: str, formula: Formula) -> None:
     f = module.function("range", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    kinds = [MEMORY[name] for name in signature.kinds]
     bases = [f.load("ptr", f.at(f.args, 2 * k, "i64")) for k in range(len(kinds))]
     moves = [f.load("i64", f.args, 2 * k + 1) for k in range(len(kinds))]
     bases = [f.at(base, f.begin * move, kind) for base, move, kind in zip(bases, moves, kinds)]
-    values, inputs = len(formula.values), len(_operands(formula, ctype))
+    values, inputs = len(formula.values), len(signature.inputs)
     m = Words(f, width)
+    own = kind if formula.rounds_each else "float32" if kind in HALVES else kind
+
+    exact = formula.words() <= _EXACT and {*signature.inputs, *signature.outputs} <= {kind, "bool"}
 
     def body(i: Value, tail: Value | None) -> None:
         given = []
-        for base, move, kind in zip(bases[:inputs], moves, kinds):
-            value = f.load(vector(kind, width), base, i * move, mask=tail)
-            given.append(Num(m, value.compare("ne", 0), "bool") if kind == "i8" else Num(m, value, _KINDS[ctype]))
+        for base, move, memory, name_of in zip(bases[:inputs], moves, kinds, signature.inputs):
+            value = unpack(f, f.load(vector(memory, width), base, i * move, mask=tail), name_of)
+            held = Num(m, value, "float32" if name_of in HALVES else name_of)
+            given.append(held if name_of == "bool" or own == held.kind else m.cast(held, own))
         made = m.computed(name, formula, *given[:values], **dict(zip(formula.numbers, given[values:])))
-        for result, base in zip(made if isinstance(made, tuple) else (made,), bases[inputs:]):
-            f.store(m.cast(result, _KINDS[ctype]).value, base, i, mask=tail)
+        for result, base, wanted in zip(made if isinstance(made, tuple) else (made,), bases[inputs:], signature.outputs):
+            value = m.cast(result, "float32" if wanted in HALVES and result.kind != "float64" else wanted).value
+            f.store(pack(f, value, wanted, exact), base, i, mask=tail)
 
     f.vector_loop(f.end - f.begin, width, body, unroll=2)
     f.ret()

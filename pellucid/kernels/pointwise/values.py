@@ -6,6 +6,7 @@ results in float16 and bfloat16 are rounded after each operation (they are held,
 
 from __future__ import annotations
 
+import ctypes
 import math
 import sys
 from collections.abc import Callable
@@ -14,8 +15,9 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
+from ...llvm import jit, target
 from ...llvm import math as functions
-from ...llvm import target
+from ...llvm import math64 as doubles
 from ...llvm.emit import BYTES, MEMORY, REGISTER, Function, Value, element, lanes, vector
 
 __all__ = ["MEMORY", "Maker", "Num", "Weak", "is_float", "is_half", "itemsize", "numpy_dtype"]
@@ -219,10 +221,12 @@ class Maker:
         return Num(self, self.f.copysign(x.value, y.value), x.kind)
 
     def function(self, name: str, *args: Num) -> Num:
-        """An elementary function: generated code for float32 where there is some, the C library's in double otherwise."""
+        """An elementary function: generated code for floats and doubles where there is some, the C library's in double otherwise."""
         kind, f = args[0].kind, self.f
         if REGISTER[kind] == "float" and name in functions.FUNCTIONS:
             return self.rounded(functions.FUNCTIONS[name](f, args[0].value), kind)
+        if REGISTER[kind] == "double" and name in doubles.FUNCTIONS:
+            return Num(self, doubles.FUNCTIONS[name](f, args[0].value), kind)
         wide = [f.extend(a.value, vector("double", self.width)) for a in args]
         value = through_c(f, name, *wide)
         return self.rounded(f.trunc(value, self.ctype(kind)), kind)
@@ -235,12 +239,27 @@ C_FUNCTIONS = {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
     "arctan2": "atan2", "fmod": "fmod",
 }  # fmt: skip
-HAS_C_FUNCTIONS = sys.platform != "win32"  # there the C library's names are not found by the linker in this process
+
+
+def name_c_functions(library: Any, prefix: str) -> bool:
+    """Let native code find the functions of a C library under their names after a prefix; False where the library lacks one."""
+    try:
+        found = {symbol: ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value for symbol in set(C_FUNCTIONS.values())}
+    except AttributeError:
+        return False
+    for symbol, where in found.items():
+        jit.define(prefix + symbol, where or 0)
+    return True
+
+
+# On Windows the linker does not look into the C library, so its functions get names of this library's own.
+PREFIX = "pellucid_c_" if sys.platform == "win32" else ""
+HAS_C_FUNCTIONS = not PREFIX or name_c_functions(ctypes.CDLL("ucrtbase"), PREFIX)
 
 
 def through_c(f: Function, name: str, *args: Value) -> Value:
     """Lane by lane."""
-    symbol = C_FUNCTIONS[name]
+    symbol = PREFIX + C_FUNCTIONS[name]
     f.module.declarations.add(f"declare double @{symbol}({', '.join(['double'] * len(args))})")
     count = lanes(args[0].ctype)
     if count == 1:
@@ -316,8 +335,8 @@ def _upper(f: Function, bits: Value) -> Value:
     return f.emit(f"lshr {bits.ctype} {bits.name}, {f.const(16, bits.ctype).name}", bits.ctype)
 
 
-def pack(f: Function, x: Value, kind: str) -> Value:
-    """Registers as they lie in memory."""
+def pack(f: Function, x: Value, kind: str, exact: bool = False) -> Value:
+    """Registers as they lie in memory; `exact` says that two-byte floats need no rounding."""
     count = lanes(x.ctype)
     words = vector("i16", count)
     if kind == "bool":
@@ -326,6 +345,8 @@ def pack(f: Function, x: Value, kind: str) -> Value:
         return f.bitcast(f._convert("fptrunc", x, vector("half", count)), words)
     if kind == "bfloat16":
         bits = f.bitcast(x, vector("i32", count))
+        if exact:
+            return f.trunc(_upper(f, bits), words)
         near = bits + ((_upper(f, bits) & 1) + 0x7FFF)
         return f.trunc(_upper(f, f.select(x.compare("uno", x), bits | 0x400000, near)), words)
     return x

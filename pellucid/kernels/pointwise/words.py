@@ -16,6 +16,7 @@ import numpy as np
 
 from ...ir.formula import FORMULAS, Formula
 from ...llvm import math as functions
+from ...llvm import math64 as doubles
 from .values import C_FUNCTIONS, REGISTER, Maker, Num, is_float, itemsize, numpy_dtype
 
 __all__ = ["Words"]
@@ -30,7 +31,8 @@ class Words(Maker):
 
     def computed(self, name: str, formula: Formula, *values: Any, **numbers: Any) -> Any:
         """A formula, or what stands for it."""
-        if name in functions.FUNCTIONS and isinstance(values[0], Num) and REGISTER[values[0].kind] == "float":
+        own = {"float": functions.FUNCTIONS, "double": doubles.FUNCTIONS}
+        if isinstance(values[0], Num) and name in own.get(REGISTER[values[0].kind], ()):
             return self.function(name, values[0])
         return formula.function(self, *values, **numbers)
 

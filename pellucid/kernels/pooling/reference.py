@@ -35,6 +35,8 @@ def max_pool(
     index = _flat_index([_first_inside(geo, d) for d in range(len(geo.x))], geo)
     index = np.broadcast_to(index, geo.out_shape).copy()
     best = np.full(geo.out_shape, _lowest(x.dtype), x.dtype)
+    if not best.size:  # NumPy's copy under a mask reads an element also where there is none
+        return best, index
     for tap in np.ndindex(geo.k):
         value = padded[_tap_slices(geo, tap)]
         wins = (value > best) | (value != value)  # NaN is unequal to itself

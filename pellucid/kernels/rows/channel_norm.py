@@ -1,4 +1,4 @@
-"""Batch, group and instance normalization, forward and backward (float32, C-contiguous).
+"""Batch, group and instance normalization, forward and backward (float32 and float64, C-contiguous).
 
 Statistics are as exact as in `norm`: two passes, partial sums in float, long sums in double. Every function returns None
 where it cannot serve its arguments.
@@ -18,18 +18,18 @@ from .norm import SUM_BLOCK, UNROLL, Sums, given, good, grain_of, inverse_root, 
 
 __all__ = ["batch_norm", "batch_norm_backward", "group_norm", "group_norm_backward"]
 
-_F32 = np.dtype(np.float32)
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
-def _build_channels(name: str) -> str:
+def _build_channels(name: str, real: str = "float") -> str:
     """Batch and group norm of (batch, channels, inner) arrays."""
     module = Module()
-    _emit_batch_norm(module)
-    _emit_flat_batch_norm(module)
-    _emit_flat_batch_norm_backward(module)
-    _emit_batch_norm_backward(module)
-    _emit_group_norm(module)
-    _emit_group_norm_backward(module)
+    _emit_batch_norm(module, real)
+    _emit_flat_batch_norm(module, real)
+    _emit_flat_batch_norm_backward(module, real)
+    _emit_batch_norm_backward(module, real)
+    _emit_group_norm(module, real)
+    _emit_group_norm_backward(module, real)
     return module.text(name)
 
 
@@ -44,63 +44,66 @@ def _channel_sums(f: Function, sums: Sums, channel: Value, terms, *pointers: Val
     with f.loop(0, f.batch, group) as start:
         sums.clear()
         with f.loop(start, f.smaller(start + group, f.batch)) as n:
-            sums.accumulate(f.inner, terms, *[f.at(p, _image(f, n, channel)) for p in pointers])
+            sums.accumulate(f.inner, terms, *[f.at(p, _image(f, n, channel), sums.real) for p in pointers])
         sums.flush()
 
 
-def _emit_batch_norm(module: Module) -> None:
+def _emit_batch_norm(module: Module, real: str) -> None:
     """Statistics of each channel over the batch and the inner elements, the running ones updated, and the result."""
     names = ("x", "weight", "bias", "out", "mean", "rstd", "running_mean", "running_var")
     sizes = {"batch": "i64", "channels": "i64", "inner": "i64", "eps": "double", "momentum": "double"}
     f = threads.parallel_export(module, "batch_norm", dict.fromkeys(names, "ptr") | sizes)
     count = f.to_float(f.batch * f.inner, "double")
     with f.loop(f.begin, f.end) as c:
-        first, second = Sums(f, 1), Sums(f, 1)
+        first, second = Sums(f, 1, real), Sums(f, 1, real)
         _channel_sums(f, first, c, lambda v: [v], f.x)
         mean = first.get() / count
         m = first.splat(mean)
         _channel_sums(f, second, c, lambda v, m=m: [(v - m) * (v - m)], f.x)
         variance = second.get() / count
         rstd = inverse_root(f, variance, f.eps)
-        f.store(f.trunc(mean, "float"), f.mean, c)
-        f.store(f.trunc(rstd, "float"), f.rstd, c)
+        f.store(f.trunc(mean, real), f.mean, c)
+        f.store(f.trunc(rstd, real), f.rstd, c)
         with f.when(given(f, f.running_mean)):
             # The running variance is unbiased: over count - 1.
             for pointer, value in ((f.running_mean, mean), (f.running_var, second.get() / (count - 1.0))):
-                old = f.extend(f.load("float", pointer, c), "double")
-                f.store(f.trunc(old * (1.0 - f.momentum) + value * f.momentum, "float"), pointer, c)
-        scale = f.trunc(rstd, "float") * load_or(f, f.weight, c, 1.0)
-        s, b = f.splat(scale, first.kind), f.splat(load_or(f, f.bias, c, 0.0), first.kind)
+                old = f.extend(f.load(real, pointer, c), "double")
+                f.store(f.trunc(old * (1.0 - f.momentum) + value * f.momentum, real), pointer, c)
+        scale = f.trunc(rstd, real) * load_or(f, f.weight, c, 1.0, real)
+        s, b = f.splat(scale, first.kind), f.splat(load_or(f, f.bias, c, 0.0, real), first.kind)
         with f.loop(0, f.batch) as n:
             at = _image(f, n, c)
-            store_map(f, f.inner, f.at(f.out, at), lambda v, m=m, s=s, b=b: f.fma(v - m, s, b), f.at(f.x, at))
+            store_map(
+                f, f.inner, f.at(f.out, at, real), lambda v, m=m, s=s, b=b: f.fma(v - m, s, b), f.at(f.x, at, real), real=real
+            )
     f.ret()
 
 
-def _emit_batch_norm_backward(module: Module) -> None:
+def _emit_batch_norm_backward(module: Module, real: str) -> None:
     names = ("g", "x", "weight", "mean", "rstd", "out", "weight_grad", "bias_grad")
     sizes = {"batch": "i64", "channels": "i64", "inner": "i64"}
     f = threads.parallel_export(module, "batch_norm_backward", dict.fromkeys(names, "ptr") | sizes)
     count = f.to_float(f.batch * f.inner, "double")
     with f.loop(f.begin, f.end) as c:
-        sums = Sums(f, 2)
-        m = f.splat(f.load("float", f.mean, c), sums.kind)
-        rstd = f.load("float", f.rstd, c)
+        sums = Sums(f, 2, real)
+        m = f.splat(f.load(real, f.mean, c), sums.kind)
+        rstd = f.load(real, f.rstd, c)
         s = f.splat(rstd, sums.kind)
         _channel_sums(f, sums, c, lambda a, v, m=m, s=s: [a, a * ((v - m) * s)], f.g, f.x)
-        f.store(f.trunc(sums.get(0), "float"), f.bias_grad, c)
-        f.store(f.trunc(sums.get(1), "float"), f.weight_grad, c)
-        scale = f.splat(rstd * load_or(f, f.weight, c, 1.0), sums.kind)
+        f.store(f.trunc(sums.get(0), real), f.bias_grad, c)
+        f.store(f.trunc(sums.get(1), real), f.weight_grad, c)
+        scale = f.splat(rstd * load_or(f, f.weight, c, 1.0, real), sums.kind)
         c1, c2 = sums.splat(sums.get(0) / count), sums.splat(sums.get(1) / count)
         with f.loop(0, f.batch) as n:
             at = _image(f, n, c)
-            here = (f.at(f.g, at), f.at(f.x, at))
+            here = (f.at(f.g, at, real), f.at(f.x, at, real))
             store_map(
                 f,
                 f.inner,
-                f.at(f.out, at),
+                f.at(f.out, at, real),
                 lambda a, v, m=m, s=s, c1=c1, c2=c2, scale=scale: (a - c1 - (v - m) * s * c2) * scale,
                 *here,
+                real=real,
             )
     f.ret()
 
@@ -113,16 +116,16 @@ SUM_ROWS = 128  # rows summed in float
 class Block:
     """The channels of a task: `UNROLL` vectors side by side, with masks where they reach beyond the last channel."""
 
-    def __init__(self, f: Function, block: Value) -> None:
-        self.f = f
-        self.width = target.host().lanes("float")
-        self.kind, self.double = vector("float", self.width), vector("double", self.width)
+    def __init__(self, f: Function, block: Value, real: str) -> None:
+        self.f, self.real = f, real
+        self.width = target.host().lanes(real)
+        self.kind, self.double = vector(real, self.width), vector("double", self.width)
         self.first = block * (self.width * UNROLL)
         self.offsets = [self.first + u * self.width for u in range(UNROLL)]
         self.masks = [f.tail_mask(f.larger(f.channels - o, 0), self.width) for o in self.offsets]
 
     def load(self, pointer: Value, row: Value | None = None) -> list[Value]:
-        start = pointer if row is None else self.f.at(pointer, row * self.f.channels)
+        start = pointer if row is None else self.f.at(pointer, row * self.f.channels, self.real)
         return [self.f.load(self.kind, start, o, mask=m) for o, m in zip(self.offsets, self.masks)]
 
     def load_or(self, pointer: Value, default: float) -> list[Value]:
@@ -133,7 +136,7 @@ class Block:
         return [var.get() for var in made]
 
     def store(self, values: list[Value], pointer: Value, row: Value | None = None) -> None:
-        start = pointer if row is None else self.f.at(pointer, row * self.f.channels)
+        start = pointer if row is None else self.f.at(pointer, row * self.f.channels, self.real)
         for value, offset, mask in zip(values, self.offsets, self.masks):
             self.f.store(value, start, offset, mask=mask)
 
@@ -158,12 +161,12 @@ class Block:
         return [self.f.trunc(v, self.kind) for v in values]
 
 
-def _emit_flat_batch_norm(module: Module) -> None:
+def _emit_flat_batch_norm(module: Module, real: str) -> None:
     names = ("x", "weight", "bias", "out", "mean", "rstd", "running_mean", "running_var")
     sizes = {"batch": "i64", "channels": "i64", "inner": "i64", "eps": "double", "momentum": "double"}
     f = threads.parallel_export(module, "flat_batch_norm", dict.fromkeys(names, "ptr") | sizes)
     with f.loop(f.begin, f.end) as block:
-        channels = Block(f, block)
+        channels = Block(f, block, real)
         count = f.splat(f.to_float(f.batch, "double"), channels.double)
         eps, rate = f.splat(f.eps, channels.double), f.splat(f.momentum, channels.double)
         mean = [total / count for total in channels.sums(1, lambda u, v: [v], f.x)[0]]
@@ -186,12 +189,12 @@ def _emit_flat_batch_norm(module: Module) -> None:
     f.ret()
 
 
-def _emit_flat_batch_norm_backward(module: Module) -> None:
+def _emit_flat_batch_norm_backward(module: Module, real: str) -> None:
     names = ("g", "x", "weight", "mean", "rstd", "out", "weight_grad", "bias_grad")
     sizes = {"batch": "i64", "channels": "i64", "inner": "i64"}
     f = threads.parallel_export(module, "flat_batch_norm_backward", dict.fromkeys(names, "ptr") | sizes)
     with f.loop(f.begin, f.end) as block:
-        channels = Block(f, block)
+        channels = Block(f, block, real)
         count = f.splat(f.to_float(f.batch, "double"), channels.double)
         m, s = channels.load(f.mean), channels.load(f.rstd)
         shift, scale = channels.sums(2, lambda u, a, v, m=m, s=s: [a, a * ((v - m[u]) * s[u])], f.g, f.x)
@@ -206,7 +209,7 @@ def _emit_flat_batch_norm_backward(module: Module) -> None:
     f.ret()
 
 
-def _emit_group_norm(module: Module) -> None:
+def _emit_group_norm(module: Module, real: str) -> None:
     """A row is the `members` channels of one group of one image, `members * inner` elements side by side."""
     names = ("x", "weight", "bias", "out", "mean", "rstd")
     sizes = {"groups": "i64", "members": "i64", "inner": "i64", "eps": "double"}
@@ -214,25 +217,25 @@ def _emit_group_norm(module: Module) -> None:
     length = f.members * f.inner
     count = f.to_float(length, "double")
     with f.loop(f.begin, f.end) as r:
-        x, out = f.at(f.x, r * length), f.at(f.out, r * length)
-        first, second = Sums(f, 1), Sums(f, 1)
+        x, out = f.at(f.x, r * length, real), f.at(f.out, r * length, real)
+        first, second = Sums(f, 1, real), Sums(f, 1, real)
         first.run(length, lambda v: [v], x)
         mean = first.get() / count
         m = first.splat(mean)
         second.run(length, lambda v, m=m: [(v - m) * (v - m)], x)
-        rstd = f.trunc(inverse_root(f, second.get() / count, f.eps), "float")
-        f.store(f.trunc(mean, "float"), f.mean, r)
+        rstd = f.trunc(inverse_root(f, second.get() / count, f.eps), real)
+        f.store(f.trunc(mean, real), f.mean, r)
         f.store(rstd, f.rstd, r)
         with f.loop(0, f.members) as k:
             channel = r % f.groups * f.members + k
-            s = f.splat(rstd * load_or(f, f.weight, channel, 1.0), first.kind)
-            b = f.splat(load_or(f, f.bias, channel, 0.0), first.kind)
+            s = f.splat(rstd * load_or(f, f.weight, channel, 1.0, real), first.kind)
+            b = f.splat(load_or(f, f.bias, channel, 0.0, real), first.kind)
             at = k * f.inner
-            store_map(f, f.inner, f.at(out, at), lambda v, m=m, s=s, b=b: f.fma(v - m, s, b), f.at(x, at))
+            store_map(f, f.inner, f.at(out, at, real), lambda v, m=m, s=s, b=b: f.fma(v - m, s, b), f.at(x, at, real), real=real)
     f.ret()
 
 
-def _emit_group_norm_backward(module: Module) -> None:
+def _emit_group_norm_backward(module: Module, real: str) -> None:
     """Also writes each image's and channel's sums of g xh and of g, which the caller adds up over the batch."""
     names = ("g", "x", "weight", "mean", "rstd", "out", "scale_sum", "shift_sum")
     sizes = {"groups": "i64", "members": "i64", "inner": "i64"}
@@ -240,59 +243,69 @@ def _emit_group_norm_backward(module: Module) -> None:
     length = f.members * f.inner
     count = f.to_float(length, "double")
     with f.loop(f.begin, f.end) as r:
-        g, x, out = (f.at(p, r * length) for p in (f.g, f.x, f.out))
-        kind = Sums(f, 0).kind
-        rstd = f.load("float", f.rstd, r)
-        m, s = f.splat(f.load("float", f.mean, r), kind), f.splat(rstd, kind)
+        g, x, out = (f.at(p, r * length, real) for p in (f.g, f.x, f.out))
+        kind = Sums(f, 0, real).kind
+        rstd = f.load(real, f.rstd, r)
+        m, s = f.splat(f.load(real, f.mean, r), kind), f.splat(rstd, kind)
         totals = [f.var("double", 0.0) for _ in range(2)]
         with f.loop(0, f.members) as k:
-            sums = Sums(f, 2)
+            sums = Sums(f, 2, real)
             at = k * f.inner
             for total in sums.totals:
                 total.set(0.0)
-            sums.run(f.inner, lambda a, v, m=m, s=s: [a, a * ((v - m) * s)], f.at(g, at), f.at(x, at))
-            f.store(f.trunc(sums.get(0), "float"), f.shift_sum, r * f.members + k)
-            f.store(f.trunc(sums.get(1), "float"), f.scale_sum, r * f.members + k)
-            w = f.extend(load_or(f, f.weight, r % f.groups * f.members + k, 1.0), "double")
+            sums.run(f.inner, lambda a, v, m=m, s=s: [a, a * ((v - m) * s)], f.at(g, at, real), f.at(x, at, real))
+            f.store(f.trunc(sums.get(0), real), f.shift_sum, r * f.members + k)
+            f.store(f.trunc(sums.get(1), real), f.scale_sum, r * f.members + k)
+            w = f.extend(load_or(f, f.weight, r % f.groups * f.members + k, 1.0, real), "double")
             for q in range(2):
                 totals[q].set(totals[q].get() + w * sums.get(q))
         c1, c2 = (sums.splat(total.get() / count) for total in totals)
         with f.loop(0, f.members) as k:
             at = k * f.inner
-            w = f.splat(load_or(f, f.weight, r % f.groups * f.members + k, 1.0), kind)
-            here = (f.at(g, at), f.at(x, at))
+            w = f.splat(load_or(f, f.weight, r % f.groups * f.members + k, 1.0, real), kind)
+            here = (f.at(g, at, real), f.at(x, at, real))
             store_map(
                 f,
                 f.inner,
-                f.at(out, at),
+                f.at(out, at, real),
                 lambda a, v, w=w, m=m, s=s, c1=c1, c2=c2: (f.fma(a, w, -c1) - (v - m) * s * c2) * s,
                 *here,
+                real=real,
             )
     f.ret()
 
 
-_channels = jit.Library(
-    "batch_norm",
-    _build_channels,
-    {
-        "batch_norm": "paaaaaaaaiiiddii",
-        "batch_norm_backward": "paaaaaaaaiiiii",
-        "flat_batch_norm": "paaaaaaaaiiiddii",
-        "flat_batch_norm_backward": "paaaaaaaaiiiii",
-        "group_norm": "paaaaaaiiidii",
-        "group_norm_backward": "paaaaaaaaiiiii",
-    },
-)
+_SIGNATURES = {
+    "batch_norm": "paaaaaaaaiiiddii",
+    "batch_norm_backward": "paaaaaaaaiiiii",
+    "flat_batch_norm": "paaaaaaaaiiiddii",
+    "flat_batch_norm_backward": "paaaaaaaaiiiii",
+    "group_norm": "paaaaaaiiidii",
+    "group_norm_backward": "paaaaaaaaiiiii",
+}
+_channels = jit.Library("batch_norm", _build_channels, _SIGNATURES)
+_LIBRARIES = {
+    _F32: _channels,
+    _F64: jit.Library("batch_norm of doubles", lambda name: _build_channels(name, "double"), _SIGNATURES),
+}
+
+
+def _library(name: str, *arrays: np.ndarray | None) -> jit.Library | None:
+    """Where the kernel `name` is, for arrays of one dtype, C-contiguous; None where there is none."""
+    kind = next(a.dtype for a in arrays if a is not None)
+    library = _LIBRARIES.get(kind)
+    return library if library is not None and good(*arrays, kind=kind) and getattr(library, name) is not None else None
 
 
 # The entries.
 
 
-def native(name: str, batch: int, channels: int, inner: int) -> tuple[int, int, int] | None:
-    """The address of the native function for a shape, its tasks and how many make a chunk; None where it is not served."""
-    if _channels.batch_norm is None or (1 < inner < NARROW and batch > 1):
+def native(name: str, batch: int, channels: int, inner: int, dtype: str = "float32") -> tuple[int, int, int] | None:
+    """The address of the native function for a dtype and a shape, its tasks and how many make a chunk; None where it is not served."""
+    library = _LIBRARIES.get(np.dtype(dtype)) if dtype in ("float32", "float64") else None
+    if library is None or library.batch_norm is None or (1 < inner < NARROW and batch > 1):
         return None
-    kernel, tasks, grain = _tasks(name, batch, channels, inner)
+    kernel, tasks, grain = _tasks(library, name, batch, channels, inner)
     return jit.address(kernel), tasks, grain
 
 
@@ -314,28 +327,29 @@ def batch_norm(
     `running_mean` and `running_var` are updated in place where given (both or none).
     Source: Ioffe, Szegedy, "Batch Normalization", 2015.
     """
-    if x.ndim < 2 or not good(x, weight, bias, running_mean, running_var) or x.size == 0:
+    library = _library("batch_norm", x, weight, bias, running_mean, running_var)
+    if x.ndim < 2 or library is None or x.size == 0:
         return None
     batch, channels, inner = _sizes(x)
-    if _channels.batch_norm is None or (running_mean is None) != (running_var is None):
+    if (running_mean is None) != (running_var is None):
         return None
     if 1 < inner < NARROW and batch > 1:
         made = batch_norm(_by_channel(x), weight, bias, running_mean, running_var, momentum, eps)
         return made and (_by_image(made[0], x), *made[1:])
-    out = empty(x.shape, _F32)
-    mean, rstd = np.empty((2, channels), _F32)
+    out = empty(x.shape, x.dtype)
+    mean, rstd = np.empty((2, channels), x.dtype)
     arrays = (x, weight, bias, out, mean, rstd, running_mean, running_var)
-    kernel, tasks, grain = _tasks("batch_norm", batch, channels, inner)
+    kernel, tasks, grain = _tasks(library, "batch_norm", batch, channels, inner)
     kernel(threads.team(), *arrays, batch, channels, inner, eps, momentum, tasks, grain)
     return out, mean, rstd
 
 
-def _tasks(name: str, batch: int, channels: int, inner: int):
+def _tasks(library: jit.Library, name: str, batch: int, channels: int, inner: int):
     """The kernel, the number of its tasks and how many make a chunk."""
     if inner > 1:
-        return getattr(_channels, name), channels, grain_of(batch * inner)
-    width = target.host().lanes() * UNROLL
-    return getattr(_channels, f"flat_{name}"), -(-channels // width), grain_of(batch * width)
+        return getattr(library, name), channels, grain_of(batch * inner)
+    width = target.host().lanes("float" if library is _channels else "double") * UNROLL
+    return getattr(library, f"flat_{name}"), -(-channels // width), grain_of(batch * width)
 
 
 NARROW = 8  # below, a channel's elements lie in pieces too short for vectors, and are gathered first
@@ -356,18 +370,18 @@ def batch_norm_backward(
     g: np.ndarray, x: np.ndarray, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The gradients of training-mode batch norm's input, weight and bias."""
-    if x.ndim < 2 or not good(g, x, mean, rstd, weight) or g.shape != x.shape or x.size == 0:
+    g = np.ascontiguousarray(g)
+    library = _library("batch_norm_backward", g, x, mean, rstd, weight)
+    if x.ndim < 2 or library is None or g.shape != x.shape or x.size == 0:
         return None
     batch, channels, inner = _sizes(x)
-    if _channels.batch_norm_backward is None:
-        return None
     if 1 < inner < NARROW and batch > 1:
         made = batch_norm_backward(_by_channel(g), _by_channel(x), mean, rstd, weight)
         return made and (_by_image(made[0], x), *made[1:])
-    out = empty(x.shape, _F32)
-    weight_grad, bias_grad = np.empty((2, channels), _F32)
+    out = empty(x.shape, x.dtype)
+    weight_grad, bias_grad = np.empty((2, channels), x.dtype)
     arrays = (g, x, weight, mean, rstd, out, weight_grad, bias_grad)
-    kernel, tasks, grain = _tasks("batch_norm_backward", batch, channels, inner)
+    kernel, tasks, grain = _tasks(library, "batch_norm_backward", batch, channels, inner)
     kernel(threads.team(), *arrays, batch, channels, inner, tasks, grain)
     return out, weight_grad, bias_grad
 
@@ -383,16 +397,15 @@ def group_norm(
 
     With as many groups as channels it is instance norm. Source: Wu, He, "Group Normalization", 2018.
     """
-    if x.ndim < 2 or not good(x, weight, bias) or x.size == 0 or groups < 1 or x.shape[1] % groups:
-        return None
-    if _channels.group_norm is None:
+    library = _library("group_norm", x, weight, bias)
+    if x.ndim < 2 or library is None or x.size == 0 or groups < 1 or x.shape[1] % groups:
         return None
     batch, channels, inner = _sizes(x)
-    out = empty(x.shape, _F32)
+    out = empty(x.shape, x.dtype)
     rows, members = batch * groups, channels // groups
-    mean, rstd = np.empty((2, rows), _F32)
+    mean, rstd = np.empty((2, rows), x.dtype)
     numbers = (groups, members, inner, eps, rows, grain_of(members * inner))
-    _channels.group_norm(threads.team(), x, weight, bias, out, mean, rstd, *numbers)
+    library.group_norm(threads.team(), x, weight, bias, out, mean, rstd, *numbers)
     return out, mean, rstd
 
 
@@ -400,16 +413,16 @@ def group_norm_backward(
     g: np.ndarray, x: np.ndarray, mean: np.ndarray, rstd: np.ndarray, groups: int, weight: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The gradients of group norm's input, weight and bias."""
-    if x.ndim < 2 or not good(g, x, mean, rstd, weight) or g.shape != x.shape or x.size == 0:
-        return None
-    if _channels.group_norm_backward is None:
+    g = np.ascontiguousarray(g)
+    library = _library("group_norm_backward", g, x, mean, rstd, weight)
+    if x.ndim < 2 or library is None or g.shape != x.shape or x.size == 0:
         return None
     batch, channels, inner = _sizes(x)
-    out = empty(x.shape, _F32)
-    sums = np.empty((2, batch, channels), _F32)
+    out = empty(x.shape, x.dtype)
+    sums = np.empty((2, batch, channels), x.dtype)
     rows, members = batch * groups, channels // groups
     arrays = (g, x, weight, mean, rstd, out, sums[0], sums[1])
     numbers = (groups, members, inner, rows, grain_of(members * inner))
-    _channels.group_norm_backward(threads.team(), *arrays, *numbers)
-    scale, shift = sums.sum(1, dtype=np.float64).astype(_F32) if batch > 1 else sums[:, 0]
+    library.group_norm_backward(threads.team(), *arrays, *numbers)
+    scale, shift = sums.sum(1, dtype=np.float64).astype(x.dtype) if batch > 1 else sums[:, 0]
     return out, scale, shift

@@ -11,11 +11,10 @@ import numpy as np
 
 from ...errors import IndexOutOfRangeError
 from ...ir import Extra, Instruction, Ref, Value
-from ...ir.program import row_major
+from ...ir.program import ITEMSIZE, row_major
 from ..indexing import embedding
 from ..indexing import lower as indexing
 from ..lowered import (
-    FLOAT,
     OTHER,
     Executable,
     Handed,
@@ -44,17 +43,17 @@ def layer_norm(i: Instruction, ex: Executable) -> Native | str:
     x, weight, bias = i.inputs
     shape, centered = tuple(i.params["shape"]), bool(i.params["centered"])
     columns = math.prod(shape)
-    function = norm.native("layer_norm")
+    function = norm.native("layer_norm", x.dtype)
     if function is None or not columns or not x.size or x.shape[len(x.shape) - len(shape) :] != shape:
         return OTHER
-    if not dense(x, weight, bias, i.outputs[0], *i.extras) or (weight is None and bias is not None):
+    if not dense(x, weight, bias, i.outputs[0], *i.extras, dtype=x.dtype) or (weight is None and bias is not None):
         return OTHER
     rows = x.size // columns
     if len(i.extras) not in (0, 1 + centered) or any(e.size != rows for e in i.extras):
         return OTHER
 
     def emit(schedule: Schedule) -> None:
-        statistics = places(ex, schedule, *i.extras) or [room(schedule, rows) for _ in range(1 + centered)]
+        statistics = places(ex, schedule, *i.extras) or [room(schedule, rows, x.dtype) for _ in range(1 + centered)]
         mean, rstd = statistics if centered else (None, statistics[0])
         arrays = places(ex, schedule, x, weight, bias, i.outputs[0])
         numbers = (columns, float(i.params["eps"]), int(centered), rows, norm.grain_of(columns))
@@ -70,31 +69,33 @@ def layer_norm_vjp(i: Instruction, ex: Executable) -> Native | str:
     params = i.params["params"]
     centered, columns = bool(params["centered"]), math.prod(params["shape"])
     gx, gw, gb = gradients(i)
-    function = norm.native("layer_norm_backward")
-    if function is None or len(statistics) != 1 + centered or not isinstance(x, Value) or not isinstance(g, Value):
+    if len(statistics) != 1 + centered or not isinstance(x, Value) or not isinstance(g, Value):
         return OTHER
-    if not dense(x, weight, gx, gw, gb, *statistics) or not strided(g) or not x.size or g.shape != x.shape:
+    function, kind = norm.native("layer_norm_backward", x.dtype), x.dtype
+    if function is None or not x.size or g.shape != x.shape:
+        return OTHER
+    if not dense(x, weight, gx, gw, gb, *statistics, dtype=kind) or not strided(g, dtype=kind):
         return OTHER
     rows = x.size // columns
     chunks = -(-rows // norm.ROWS_A_PARTIAL)
 
     def emit(schedule: Schedule) -> None:
         mean, rstd = (None, statistics[0]) if not centered else statistics
-        out = ex.place(gx, schedule) if gx is not None else room(schedule, x.size)
+        out = ex.place(gx, schedule) if gx is not None else room(schedule, x.size, kind)
         partial = None
         if weight is not None:
-            partial = room(schedule, 2 * chunks * columns)
-            schedule.zero(partial, 8 * chunks * columns)
+            partial = room(schedule, 2 * chunks * columns, kind)
+            schedule.zero(partial, 2 * ITEMSIZE[kind] * chunks * columns)
         arrays = [compact(ex, schedule, g), *places(ex, schedule, x, weight, mean, rstd)]
         grain = max(1, norm.grain_of(columns) // norm.ROWS_A_PARTIAL)
         numbers = (columns, rows, int(centered), chunks, grain)
         schedule.native(function, ["team", *arrays, out, partial, *numbers], f"layer norm backward of {rows}x{columns}")
         for k, v in enumerate((gw, gb)):
             if v is not None and partial is not None:
-                read = Access("float32", (2 * columns, 1))
-                add = Reduce("sum", ("in", 0), (0,), Access("float32", (0, 1)), "float32")
+                read = Access(kind, (2 * columns, 1))
+                add = Reduce("sum", ("in", 0), (0,), Access(kind, (0, 1)), kind)
                 loop = Loop((chunks, columns), (read,), (), (), (), (add,))
-                schedule.loop(loop, [partial.at(4 * k * columns), ex.place(v, schedule)])
+                schedule.loop(loop, [partial.at(ITEMSIZE[kind] * k * columns), ex.place(v, schedule)])
 
     if weight is None and (gw is not None or gb is not None):
         return OTHER
@@ -109,10 +110,10 @@ def _channels(x: Value) -> tuple[int, int, int]:
 def batch_norm(i: Instruction, ex: Executable) -> Native | str:
     """One call; running statistics are moved by another instruction."""
     x, weight, bias = i.inputs
-    if not dense(x, weight, bias, i.outputs[0], *i.extras) or len(i.extras) != 2 or len(x.shape) < 2 or not x.size:
+    if not dense(x, weight, bias, i.outputs[0], *i.extras, dtype=x.dtype) or len(i.extras) != 2 or len(x.shape) < 2 or not x.size:
         return OTHER
     sizes = _channels(x)
-    made = channel_norm.native("batch_norm", *sizes)
+    made = channel_norm.native("batch_norm", *sizes, x.dtype)
     if made is None:
         return OTHER
     function, tasks, grain = made
@@ -132,10 +133,11 @@ def batch_norm_vjp(i: Instruction, ex: Executable) -> Native | str:
     gx, gw, gb = gradients(i)
     if len(statistics) != 2 or not isinstance(x, Value) or not isinstance(g, Value) or g.shape != x.shape or not x.size:
         return OTHER
-    if not dense(x, weight, gx, gw, gb, *statistics) or not strided(g) or len(x.shape) < 2:
+    kind = x.dtype
+    if not dense(x, weight, gx, gw, gb, *statistics, dtype=kind) or not strided(g, dtype=kind) or len(x.shape) < 2:
         return OTHER
     sizes = _channels(x)
-    made = channel_norm.native("batch_norm_backward", *sizes)
+    made = channel_norm.native("batch_norm_backward", *sizes, kind)
     if made is None:
         return OTHER
     function, tasks, grain = made
@@ -143,7 +145,8 @@ def batch_norm_vjp(i: Instruction, ex: Executable) -> Native | str:
     def emit(schedule: Schedule) -> None:
         arrays = [compact(ex, schedule, g), *places(ex, schedule, x, weight, *statistics)]
         rooms = [
-            room(schedule, n) if v is None else ex.place(v, schedule) for v, n in ((gx, x.size), (gw, sizes[1]), (gb, sizes[1]))
+            room(schedule, n, kind) if v is None else ex.place(v, schedule)
+            for v, n in ((gx, x.size), (gw, sizes[1]), (gb, sizes[1]))
         ]
         title = "batch norm backward of " + "x".join(map(str, x.shape))
         schedule.native(function, ["team", *arrays, *rooms, *sizes, tasks, grain], title)
@@ -156,25 +159,29 @@ def move_by_saved(i: Instruction, ex: Executable) -> Native | str:
     running, mean, rstd, shape, momentum, eps = i.params["args"]
     mean, rstd = value_of(mean), value_of(rstd)
     targets = [value_of(r) for r in running]
-    if not dense(mean, rstd, *targets) or None in (mean, rstd) or None in targets or mean.size != shape[1]:
+    if None in (mean, rstd) or None in targets or not isinstance(mean, Value) or mean.dtype not in ("float32", "float64"):
+        return OTHER
+    kind = mean.dtype
+    if not dense(mean, rstd, *targets, dtype=kind) or mean.size != shape[1]:
         return OTHER
     count = math.prod(shape) // max(shape[1], 1)
-    ratio, keep = count / max(count - 1, 1), float(np.float32(1 - momentum))
+    ratio, keep = count / max(count - 1, 1), float(np.dtype(kind).type(1 - momentum))
     steps = (
-        Step("mul", (("in", 0), ("const", keep)), "float32"),
-        Step("mul", (("in", 1), ("const", float(momentum))), "float32"),
-        Step("add", (("step", 0), ("step", 1)), "float32"),
+        Step("mul", (("in", 0), ("const", keep)), kind),
+        Step("mul", (("in", 1), ("const", float(momentum))), kind),
+        Step("add", (("step", 0), ("step", 1)), kind),
         Step("cast", (("in", 2),), "float64"),
         Step("mul", (("step", 3), ("step", 3)), "float64"),
         Step("div", (("const", 1.0), ("step", 4)), "float64"),
         Step("sub", (("step", 5), ("const", float(eps))), "float64"),
         Step("mul", (("step", 6), ("const", ratio)), "float64"),
         Step("mul", (("step", 7), ("const", float(momentum))), "float64"),
-        Step("cast", (("step", 8),), "float32"),
-        Step("mul", (("in", 3), ("const", keep)), "float32"),
-        Step("add", (("step", 10), ("step", 9)), "float32"),
+        Step("cast", (("step", 8),), kind),
+        Step("mul", (("in", 3), ("const", keep)), kind),
+        Step("add", (("step", 10), ("step", 9)), kind),
     )
-    loop = Loop((shape[1],), (FLOAT,) * 4, (), steps, (Write(("step", 2), FLOAT), Write(("step", 11), FLOAT)))
+    each = Access(kind, (1,))
+    loop = Loop((shape[1],), (each,) * 4, (), steps, (Write(("step", 2), each), Write(("step", 11), each)))
 
     def emit(schedule: Schedule) -> None:
         values = (targets[0], mean, rstd, targets[1], *targets)
@@ -423,6 +430,9 @@ def _aux(arrays: list[np.ndarray]) -> Any:
 
 # What the native code of an operation leaves in memory, as its gradient rule wants it.
 # ---- cross entropy ---------------------------------------------------------------------------------
+_REALS = {"float32": "float", "float64": "double"}
+
+
 def cross_entropy(i: Instruction, ex: Executable) -> Native | str:
     """The mean or sum over rows, with what its gradient needs, and the check of the classes."""
     x, target = i.inputs[0], i.params["target"].value
@@ -430,17 +440,19 @@ def cross_entropy(i: Instruction, ex: Executable) -> Native | str:
     if reduction not in ("mean", "sum") or not i.extras or not softmax.available():
         return "a reduction or layout that only the eager kernel serves"
     rows, columns = x.shape
-    memory = i.extras[0].buffer
-    if not (strided(x) and target.contiguous and target.dtype == "int64" and memory.size == 12 * rows):
+    memory, kind, size = i.extras[0].buffer, x.dtype, ITEMSIZE[x.dtype]
+    if kind not in _REALS or not strided(x, dtype=kind):
+        return "a layout that only the eager kernel serves"
+    if not (target.contiguous and target.dtype == "int64" and memory.size == 3 * size * rows):
         return "a layout that only the eager kernel serves"
     bad = np.zeros(2, np.int64)
     ignore = i.params["ignore_index"]
 
     def emit(schedule: Any) -> None:
-        losses = ex.place(Value(memory, "float32", (rows,), (4,), 0), schedule)
+        losses = ex.place(Value(memory, kind, (rows,), (size,), 0), schedule)
         schedule.cross_entropy(
             compact(ex, schedule, x), ex.place(target, schedule), losses, ex.place(i.outputs[0], schedule), bad, rows, columns, ignore,
-            reduction == "mean", lambda: _refuse(bad, columns),
+            reduction == "mean", lambda: _refuse(bad, columns), _REALS[kind],
         )  # fmt: skip
 
     return Native(emit, f"cross entropy of {rows} rows", 4 * rows * columns, 5 * rows * columns)
@@ -454,24 +466,25 @@ def cross_entropy_vjp(i: Instruction, ex: Executable) -> Native | str:
     """The gradient of the logits."""
     s, params, g = i.params["s"], i.params["params"], i.params["g"]
     extra = next((e for e in s if isinstance(e, Extra)), None)
-    if extra is None or not isinstance(g, Ref) or g.value.size != 1 or g.value.dtype != "float32" or not softmax.available():
+    if extra is None or not isinstance(g, Ref) or g.value.size != 1 or g.value.dtype not in _REALS or not softmax.available():
         return "a gradient of another form"
     x = s[0].value
     target = params["target"].value
-    if not (strided(x) and target.contiguous and len(i.outputs) == 1 and i.outputs[0].whole):
+    kind = g.value.dtype
+    if not (strided(x, dtype=kind) and target.contiguous and len(i.outputs) == 1 and i.outputs[0].whole):
         return "a layout that only the eager kernel serves"
     rows, columns = x.shape
     saved = extra.instruction.extras
-    if not saved or any(v.dtype != "float32" or v.size != rows or not v.contiguous for v in saved):
+    if not saved or any(v.dtype != kind or v.size != rows or not v.contiguous for v in saved):
         return "a gradient whose forward is not native"
     lse, used = saved if len(saved) == 2 else (saved[0], None)
-    scaled = np.zeros(1, np.float32)
+    scaled = np.zeros(1, kind)
 
     def emit(schedule: Any) -> None:
         schedule.cross_entropy_backward(
             compact(ex, schedule, x), ex.place(target, schedule), ex.place(lse, schedule), ex.place(g.value, schedule),
             ex.place(i.outputs[0], schedule), None if used is None else ex.place(used, schedule), scaled, rows, columns,
-            params["ignore_index"],
+            params["ignore_index"], _REALS[kind],
         )  # fmt: skip
 
     return Native(emit, f"cross entropy backward of {rows} rows", 8 * rows * columns, 5 * rows * columns)

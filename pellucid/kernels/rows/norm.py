@@ -1,4 +1,4 @@
-"""Layer and RMS normalization, forward and backward (float32, C-contiguous).
+"""Layer and RMS normalization, forward and backward (float32 and float64, C-contiguous).
 
 Variances are taken in two passes, around the mean. Sums over many elements have several partial sums for each lane and
 are carried from block to block in double. Every function returns None where it cannot serve its arguments.
@@ -17,7 +17,7 @@ from ...llvm.outputs import empty
 
 __all__ = ["layer_norm", "layer_norm_backward", "rms_norm", "rms_norm_backward"]
 
-_F32 = np.dtype(np.float32)
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 GRAIN = 16384  # elements a chunk
 SUM_BLOCK = 8192  # elements summed in float before the sum is added to one in double
 UNROLL = 4
@@ -28,12 +28,12 @@ def grain_of(columns: int) -> int:
 
 
 class Sums:
-    """Sums of several quantities over runs of elements: floats within a block, doubles beyond it."""
+    """Sums of several quantities over runs of elements: in their own type, `real`, within a block, doubles beyond it."""
 
-    def __init__(self, f: Function, count: int) -> None:
-        self.f = f
-        self.kind = vector("float", target.host().lanes("float"))
-        self.width = target.host().lanes("float")
+    def __init__(self, f: Function, count: int, real: str = "float") -> None:
+        self.f, self.real = f, real
+        self.width = target.host().lanes(real)
+        self.kind = vector(real, self.width)
         self.totals = [f.var("double", 0.0) for _ in range(count)]
         # Several partial sums of each quantity, so that one addition need not wait for the one before.
         self.parts = [[f.var(self.kind) for _ in range(count)] for _ in range(UNROLL)]
@@ -74,7 +74,7 @@ class Sums:
         """Add over `length` elements at the pointers, in blocks."""
         with self.f.loop(0, length, SUM_BLOCK) as start:
             self.clear()
-            here = [self.f.at(p, start) for p in pointers]
+            here = [self.f.at(p, start, self.real) for p in pointers]
             self.accumulate(self.f.smaller(length - start, SUM_BLOCK), terms, *here)
             self.flush()
 
@@ -82,14 +82,14 @@ class Sums:
         return self.totals[k].get()
 
     def splat(self, value: Value) -> Value:
-        return self.f.splat(self.f.trunc(value, "float"), self.kind)
+        return self.f.splat(self.f.trunc(value, self.real), self.kind)
 
 
-def store_map(f: Function, length: Value, out: Value, compute, *pointers: Value) -> None:
-    width = target.host().lanes("float")
+def store_map(f: Function, length: Value, out: Value, compute, *pointers: Value, real: str = "float") -> None:
+    width = target.host().lanes(real)
 
     def body(i: Value, mask: Value | None) -> None:
-        vectors = [f.load(vector("float", width), p, i, mask=mask) for p in pointers]
+        vectors = [f.load(vector(real, width), p, i, mask=mask) for p in pointers]
         f.store(compute(*vectors), out, i, mask=mask)
 
     f.vector_loop(length, width, body)
@@ -99,11 +99,11 @@ def given(f: Function, pointer: Value) -> Value:
     return f.emit(f"icmp ne ptr {pointer.name}, null", "i1")
 
 
-def load_or(f: Function, pointer: Value, index: Value, default: float) -> Value:
-    """The float at `index`, or `default` where the pointer is null."""
-    value = f.var("float", default)
+def load_or(f: Function, pointer: Value, index: Value, default: float, real: str = "float") -> Value:
+    """The number at `index`, or `default` where the pointer is null."""
+    value = f.var(real, default)
     with f.when(given(f, pointer)):
-        value.set(f.load("float", pointer, index))
+        value.set(f.load(real, pointer, index))
     return value.get()
 
 
@@ -111,7 +111,7 @@ def inverse_root(f: Function, variance: Value, eps: Value) -> Value:
     return 1.0 / f.sqrt(variance + eps)
 
 
-def _build_rows(name: str) -> str:
+def _build_rows(name: str, real: str = "float") -> str:
     """Layer and RMS norm: `x` is (n, columns); weight and bias are (columns,)."""
     module = Module()
     f = threads.parallel_export(
@@ -122,40 +122,40 @@ def _build_rows(name: str) -> str:
     )
     size = f.to_float(f.columns, "double")
     with f.loop(f.begin, f.end) as r:
-        x, out = f.at(f.x, r * f.columns), f.at(f.out, r * f.columns)
-        first, second = Sums(f, 1), Sums(f, 1)
+        x, out = f.at(f.x, r * f.columns, real), f.at(f.out, r * f.columns, real)
+        first, second = Sums(f, 1, real), Sums(f, 1, real)
         mean = f.var("double", 0.0)
         with f.when(f.centered.compare("ne", 0)):
             first.run(f.columns, lambda v: [v], x)
             mean.set(first.get() / size)
-            f.store(f.trunc(mean.get(), "float"), f.mean, r)
+            f.store(f.trunc(mean.get(), real), f.mean, r)
         m = first.splat(mean.get())
         second.run(f.columns, lambda v, m=m: [(v - m) * (v - m)], x)
         rstd = inverse_root(f, second.get() / size, f.eps)
-        f.store(f.trunc(rstd, "float"), f.rstd, r)
+        f.store(f.trunc(rstd, real), f.rstd, r)
         s = first.splat(rstd)
         plain = f.emit(f"icmp eq ptr {f.weight.name}, null", "i1")
         with_bias = given(f, f.bias)
 
         def affine(x=x, out=out, m=m, s=s, with_bias=with_bias) -> None:
             def both() -> None:
-                store_map(f, f.columns, out, lambda v, w, b: f.fma((v - m) * s, w, b), x, f.weight, f.bias)
+                store_map(f, f.columns, out, lambda v, w, b: f.fma((v - m) * s, w, b), x, f.weight, f.bias, real=real)
 
             def scale() -> None:
-                store_map(f, f.columns, out, lambda v, w: (v - m) * s * w, x, f.weight)
+                store_map(f, f.columns, out, lambda v, w: (v - m) * s * w, x, f.weight, real=real)
 
             f.branch(with_bias, both, scale)
 
         def bare(x=x, out=out, m=m, s=s) -> None:
-            store_map(f, f.columns, out, lambda v: (v - m) * s, x)
+            store_map(f, f.columns, out, lambda v: (v - m) * s, x, real=real)
 
         f.branch(plain, bare, affine)
     f.ret()
-    _emit_rows_backward(module)
+    _emit_rows_backward(module, real)
     return module.text(name)
 
 
-def _emit_rows_backward(module: Module) -> None:
+def _emit_rows_backward(module: Module, real: str) -> None:
     """gx = rstd (gw - mean(gw) - xh mean(gw xh)) with gw = g w; each chunk adds its rows' g xh and g to its own partial."""
     f = threads.parallel_export(
         module,
@@ -164,23 +164,23 @@ def _emit_rows_backward(module: Module) -> None:
         | {"columns": "i64", "rows": "i64", "centered": "i64"},
     )
     size = f.to_float(f.columns, "double")
-    width = target.host().lanes("float")
-    kind = vector("float", width)
+    width = target.host().lanes(real)
+    kind = vector(real, width)
     affine = given(f, f.weight)
     with f.loop(f.begin, f.end) as chunk:
         # Chunks of rows: the partial sums depend on the shape only.
-        scale_sum = f.at(f.partial, chunk * f.columns * 2)
-        shift_sum = f.at(scale_sum, f.columns)
+        scale_sum = f.at(f.partial, chunk * f.columns * 2, real)
+        shift_sum = f.at(scale_sum, f.columns, real)
         block = f.const(ROWS_A_PARTIAL, "i64")
         last = f.smaller((chunk + 1) * block, f.rows)
         with f.loop(chunk * block, last) as r:
-            g, x, out = (f.at(p, r * f.columns) for p in (f.g, f.x, f.out))
-            sums = Sums(f, 2)
-            mean = f.var("float", 0.0)
+            g, x, out = (f.at(p, r * f.columns, real) for p in (f.g, f.x, f.out))
+            sums = Sums(f, 2, real)
+            mean = f.var(real, 0.0)
             with f.when(f.centered.compare("ne", 0)):
-                mean.set(f.load("float", f.mean, r))
+                mean.set(f.load(real, f.mean, r))
             m = f.splat(mean.get(), kind)
-            s = f.splat(f.load("float", f.rstd, r), kind)
+            s = f.splat(f.load(real, f.rstd, r), kind)
 
             def weighted(g=g, x=x, m=m, s=s, sums=sums) -> None:
                 sums.run(f.columns, lambda a, v, w: [a * w, a * w * ((v - m) * s)], g, x, f.weight)
@@ -204,7 +204,7 @@ def _emit_rows_backward(module: Module) -> None:
                 f.vector_loop(f.columns, width, body)
 
             def plain_gradient(g=g, x=x, out=out, m=m, s=s, c1=c1, c2=c2) -> None:
-                store_map(f, f.columns, out, lambda a, v: (a - c1 - (v - m) * s * c2) * s, g, x)
+                store_map(f, f.columns, out, lambda a, v: (a - c1 - (v - m) * s * c2) * s, g, x, real=real)
 
             f.branch(affine, input_gradient, plain_gradient)
     f.ret()
@@ -213,21 +213,24 @@ def _emit_rows_backward(module: Module) -> None:
 ROWS_A_PARTIAL = 64
 
 
-_rows = jit.Library("layer_norm", _build_rows, {"layer_norm": "paaaaaaidiii", "layer_norm_backward": "paaaaaaaiiiii"})
+_SIGNATURES = {"layer_norm": "paaaaaaidiii", "layer_norm_backward": "paaaaaaaiiiii"}
+_rows = jit.Library("layer_norm", _build_rows, _SIGNATURES)
+_LIBRARIES = {_F32: _rows, _F64: jit.Library("layer_norm of doubles", lambda name: _build_rows(name, "double"), _SIGNATURES)}
 
 
-def native(name: str) -> int | None:
-    """The address of a native function of this file; None where it cannot be compiled."""
-    function = getattr(_rows, name)
+def native(name: str, dtype: str = "float32") -> int | None:
+    """The address of a native function of this file for a dtype; None where there is none, or it cannot be compiled."""
+    library = _LIBRARIES.get(np.dtype(dtype)) if dtype in ("float32", "float64") else None
+    function = None if library is None else getattr(library, name)
     return None if function is None else jit.address(function)
 
 
 # The entries.
 
 
-def good(*arrays: np.ndarray | None) -> bool:
+def good(*arrays: np.ndarray | None, kind: np.dtype = _F32) -> bool:
     for a in arrays:
-        if a is not None and (a.dtype is not _F32 or not a.flags.c_contiguous):
+        if a is not None and (a.dtype != kind or not a.flags.c_contiguous):
             return False
     return True
 
@@ -268,13 +271,17 @@ def rms_norm(
 
 def _row_norm(x, shape, weight, bias, eps, centered):
     rows = _as_rows(x, shape)
-    if rows is None or not good(x, weight, bias) or _rows.layer_norm is None or (weight is None and bias is not None):
+    kind = x.dtype
+    library = _LIBRARIES.get(kind)
+    if rows is None or library is None or not good(x, weight, bias, kind=kind) or (weight is None and bias is not None):
         return None
-    out = empty(x.shape, _F32)
-    mean, rstd = np.empty(rows, _F32), np.empty(rows, _F32)
+    if library.layer_norm is None:
+        return None
+    out = empty(x.shape, kind)
+    mean, rstd = np.empty(rows, kind), np.empty(rows, kind)
     columns = x.size // rows if rows else 1
     numbers = (columns, eps, centered, rows, grain_of(columns))
-    _rows.layer_norm(threads.team(), x, weight, bias, out, mean, rstd, *numbers)
+    library.layer_norm(threads.team(), x, weight, bias, out, mean, rstd, *numbers)
     return out, mean, rstd
 
 
@@ -294,16 +301,24 @@ def rms_norm_backward(
 
 
 def _row_norm_backward(g, x, mean, rstd, weight, centered):
-    if not good(g, x, mean, rstd, weight) or g.shape != x.shape or _rows.layer_norm_backward is None:
+    kind = x.dtype
+    library = _LIBRARIES.get(kind)
+    g = np.ascontiguousarray(g)  # the gradient of a sum is one number for all elements
+    if (
+        library is None
+        or not good(g, x, mean, rstd, weight, kind=kind)
+        or g.shape != x.shape
+        or library.layer_norm_backward is None
+    ):
         return None
     rows = rstd.size
     columns = x.size // rows if rows else 1
-    out = empty(x.shape, _F32)
+    out = empty(x.shape, kind)
     chunks = -(-rows // ROWS_A_PARTIAL)
-    partial = None if weight is None else np.zeros((chunks, 2, columns if rows else weight.size), _F32)
+    partial = None if weight is None else np.zeros((chunks, 2, columns if rows else weight.size), kind)
     grain = max(1, grain_of(columns) // ROWS_A_PARTIAL)
     numbers = (columns, rows, centered, chunks, grain)
-    _rows.layer_norm_backward(threads.team(), g, x, weight, mean, rstd, out, partial, *numbers)
+    library.layer_norm_backward(threads.team(), g, x, weight, mean, rstd, out, partial, *numbers)
     if partial is None:
         return out, None, None
     both = partial[0] if chunks == 1 else partial.sum(0)

@@ -1,4 +1,4 @@
-"""Softmax, log-softmax and cross-entropy over the last axis, forward and backward, one pass of memory each (float32).
+"""Softmax, log-softmax and cross-entropy over the last axis, forward and backward, one pass of memory each (float32 and float64).
 
 Every function returns None where it cannot serve its arguments (dtype, layout, no compiler).
 """
@@ -10,7 +10,7 @@ import math as pymath
 import numpy as np
 
 from ...errors import IndexOutOfRangeError
-from ...llvm import jit, math, target, threads
+from ...llvm import jit, math, math64, target, threads
 from ...llvm.emit import Function, Module, Value, vector
 from ...llvm.outputs import empty
 
@@ -23,7 +23,7 @@ __all__ = [
     "softmax_backward",
 ]
 
-_F32, _I64 = np.dtype(np.float32), np.dtype(np.int64)
+_F32, _F64, _I64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 GRAIN = 16384  # elements a chunk
 
 
@@ -36,12 +36,19 @@ def _grain(columns: int) -> int:
 
 
 class Row:
-    """Loops over the vectors of a row of `count` elements."""
+    """Loops over the vectors of a row of `count` numbers, "float" or "double"."""
 
-    def __init__(self, f: Function, count: Value) -> None:
+    def __init__(self, f: Function, count: Value, real: str) -> None:
         self.f, self.count = f, count
-        self.width = target.host().lanes("float")
-        self.kind = vector("float", self.width)
+        self.width = target.host().lanes(real)
+        self.kind = vector(real, self.width)
+        self.functions = math if real == "float" else math64
+
+    def exp(self, x: Value) -> Value:
+        return self.functions.exp(self.f, x)
+
+    def log(self, x: Value) -> Value:
+        return self.functions.log(self.f, x)
 
     def accumulate(self, initial: float, combine, *pointers: Value, other: float = 0.0) -> Value:
         """Fold `combine(total, i, mask, *vectors)` over the row; returns the vector of partial results."""
@@ -79,7 +86,7 @@ class Row:
         shift = self.splat(m)
 
         def add(total: Value, i: Value, mask: Value | None, v: Value) -> Value:
-            e = math.exp(self.f, v - shift)
+            e = self.exp(v - shift)
             if out is not None:
                 self.f.store(e, out, i, mask=mask)
             return total + e
@@ -91,97 +98,99 @@ class Row:
         return self.total(self.accumulate(0.0, masked, x))
 
 
-def _build(name: str) -> str:
+def _build(name: str, real: str = "float") -> str:
     module = Module()
 
     def kernel(name: str, pointers: str, **more: str):
         params = dict.fromkeys(pointers.split(), "ptr") | more | {"columns": "i64"}
         return threads.parallel_export(module, name, params)
 
-    _EMIT[name](kernel, module)
+    _EMIT[name](kernel, module, real)
     return module.text()
 
 
-def _at(f: Function, name: str, row: Value) -> Value:
-    return f.at(getattr(f, name), row * f.columns)
+def _at(f: Function, name: str, row: Value, real: str) -> Value:
+    return f.at(getattr(f, name), row * f.columns, real)
 
 
-def _emit_softmax(kernel, _: Module) -> None:
+def _emit_softmax(kernel, _: Module, real: str) -> None:
     f = kernel("softmax", "x out")
     with f.loop(f.begin, f.end) as r:
-        row, x, out = Row(f, f.columns), _at(f, "x", r), _at(f, "out", r)
+        row, x, out = Row(f, f.columns, real), _at(f, "x", r, real), _at(f, "out", r, real)
         scale = row.splat(1.0 / row.sum_exp(x, row.maximum(x), out))
         row.map(out, lambda v, scale=scale: v * scale, out)
     f.ret()
 
 
-def _emit_log_softmax(kernel, _: Module) -> None:
+def _emit_log_softmax(kernel, _: Module, real: str) -> None:
     f = kernel("log_softmax", "x out")
     with f.loop(f.begin, f.end) as r:
-        row, x = Row(f, f.columns), _at(f, "x", r)
+        row, x = Row(f, f.columns, real), _at(f, "x", r, real)
         m = row.maximum(x)
-        shift, rest = row.splat(m), row.splat(math.log(f, row.sum_exp(x, m)))
-        row.map(_at(f, "out", r), lambda v, shift=shift, rest=rest: v - shift - rest, x)
+        shift, rest = row.splat(m), row.splat(row.log(row.sum_exp(x, m)))
+        row.map(_at(f, "out", r, real), lambda v, shift=shift, rest=rest: v - shift - rest, x)
     f.ret()
 
 
-def _emit_softmax_backward(kernel, _: Module) -> None:
+def _emit_softmax_backward(kernel, _: Module, real: str) -> None:
     f = kernel("softmax_backward", "g y out")
     with f.loop(f.begin, f.end) as r:
-        row, g, y = Row(f, f.columns), _at(f, "g", r), _at(f, "y", r)
+        row, g, y = Row(f, f.columns, real), _at(f, "g", r, real), _at(f, "y", r, real)
         dot = row.accumulate(0.0, lambda t, i, mask, a, b, f=f: f.fma(a, b, t), g, y)
         total = row.splat(row.total(dot))
-        row.map(_at(f, "out", r), lambda a, b, total=total: (a - total) * b, g, y)
+        row.map(_at(f, "out", r, real), lambda a, b, total=total: (a - total) * b, g, y)
     f.ret()
 
 
-def _emit_log_softmax_backward(kernel, _: Module) -> None:
+def _emit_log_softmax_backward(kernel, _: Module, real: str) -> None:
     f = kernel("log_softmax_backward", "g y out")
     with f.loop(f.begin, f.end) as r:
-        row, g, y = Row(f, f.columns), _at(f, "g", r), _at(f, "y", r)
+        row, g, y = Row(f, f.columns, real), _at(f, "g", r, real), _at(f, "y", r, real)
         total = row.splat(row.total(row.accumulate(0.0, lambda t, i, mask, a: t + a, g)))
-        row.map(_at(f, "out", r), lambda a, b, total=total, f=f: a - math.exp(f, b) * total, g, y)
+        row.map(_at(f, "out", r, real), lambda a, b, total=total, row=row: a - row.exp(b) * total, g, y)
     f.ret()
 
 
-def _emit_cross_entropy(kernel, _: Module) -> None:
+def _emit_cross_entropy(kernel, _: Module, real: str) -> None:
     """loss = w (lse - (1 - s) x[t] - s mean(x)); lse = log(sum(exp(x))), t the class, w its weight, s the smoothing."""
     f = kernel("cross_entropy", "x target weight loss used lse bad", ignore="i64", smoothing="double")
     with f.loop(f.begin, f.end) as r:
-        row, x = Row(f, f.columns), _at(f, "x", r)
+        row, x = Row(f, f.columns, real), _at(f, "x", r, real)
         t = f.load("i64", f.target, r)
         for name in ("loss", "used"):
-            f.store(f.const(0.0, "float"), getattr(f, name), r)
+            f.store(f.const(0.0, real), getattr(f, name), r)
         m = row.maximum(x)
         # m is infinite where the loss is not a number, and there x - m is, too.
-        lse = math.log(f, row.sum_exp(x, m)) + m
+        lse = row.log(row.sum_exp(x, m)) + m
         f.store(lse, f.lse, r)
         with f.when(t.compare("ne", f.ignore)):
             inside = t.compare("ult", f.columns)
 
             def good(f=f, r=r, row=row, x=x, t=t, lse=lse) -> None:
-                w = _weight(f, t)
-                s = f.trunc(f.smoothing, "float")
-                mean = f.var("float", 0.0)
+                w = _weight(f, t, real)
+                s = f.trunc(f.smoothing, real)
+                mean = f.var(real, 0.0)
                 with f.when(s.compare("une", 0.0)):
                     total = row.total(row.accumulate(0.0, lambda acc, i, mask, v: acc + v, x))
-                    mean.set(total / f.to_float(f.columns, "float") * s)
-                loss = lse - f.load("float", x, t) * (1.0 - s) - mean.get()
+                    mean.set(total / f.to_float(f.columns, real) * s)
+                loss = lse - f.load(real, x, t) * (1.0 - s) - mean.get()
                 f.store(loss * w, f.loss, r)
                 f.store(w, f.used, r)
 
             def bad(f=f, r=r, t=t) -> None:
-                f.store(r + 1, f.bad)  # the place, counted from 1
-                f.store(t, f.bad, 1)
+                # The first place, counted from 1; none is 0, less 1 the largest number.
+                with f.when(r.compare("ult", f.load("i64", f.bad) - 1)):
+                    f.store(r + 1, f.bad)
+                    f.store(t, f.bad, 1)
 
             f.branch(inside, good, bad)
     f.ret()
 
 
-def _emit_cross_entropy_backward(kernel, _: Module) -> None:
+def _emit_cross_entropy_backward(kernel, _: Module, real: str) -> None:
     f = kernel("cross_entropy_backward", "x target weight lse g out", ignore="i64", smoothing="double", step="i64")
     with f.loop(f.begin, f.end) as r:
-        row, x, out = Row(f, f.columns), _at(f, "x", r), _at(f, "out", r)
+        row, x, out = Row(f, f.columns, real), _at(f, "x", r, real), _at(f, "out", r, real)
         t = f.load("i64", f.target, r)
 
         def ignored(row=row, out=out) -> None:
@@ -189,32 +198,32 @@ def _emit_cross_entropy_backward(kernel, _: Module) -> None:
 
         def used(f=f, r=r, row=row, x=x, out=out, t=t) -> None:
             # `step` is 0 for one gradient of all rows, 1 for a gradient each.
-            scale = f.load("float", f.g, r * f.step) * _weight(f, t)
-            s = f.trunc(f.smoothing, "float")
-            lse, wide = row.splat(f.load("float", f.lse, r)), row.splat(scale)
-            spread = row.splat(s / f.to_float(f.columns, "float"))
-            row.map(out, lambda v: (math.exp(f, v - lse) - spread) * wide, x)
-            f.store(f.load("float", out, t) - scale * (1.0 - s), out, t)
+            scale = f.load(real, f.g, r * f.step) * _weight(f, t, real)
+            s = f.trunc(f.smoothing, real)
+            lse, wide = row.splat(f.load(real, f.lse, r)), row.splat(scale)
+            spread = row.splat(s / f.to_float(f.columns, real))
+            row.map(out, lambda v: (row.exp(v - lse) - spread) * wide, x)
+            f.store(f.load(real, out, t) - scale * (1.0 - s), out, t)
 
         f.branch(t.compare("eq", f.ignore), ignored, used)
     f.ret()
 
 
-def _weight(f: Function, t: Value) -> Value:
+def _weight(f: Function, t: Value, real: str) -> Value:
     """The class's weight; 1 without weights."""
-    w = f.var("float", 1.0)
+    w = f.var(real, 1.0)
     given = f.emit(f"icmp ne ptr {f.weight.name}, null", "i1")
     with f.when(given):
-        w.set(f.load("float", f.weight, t))
+        w.set(f.load(real, f.weight, t))
     return w.get()
 
 
-def _emit_total(_, module: Module) -> None:
-    """The sum of a few floats, in double."""
+def _emit_total(_, module: Module, real: str) -> None:
+    """The sum of a few numbers, in double."""
     f = module.function("total", "double", x="ptr", n="i64")
     total = f.var("double", 0.0)
     with f.loop(0, f.n) as i:
-        total.set(total.get() + f.extend(f.load("float", f.x, i), "double"))
+        total.set(total.get() + f.extend(f.load(real, f.x, i), "double"))
     f.ret(total.get())
 
 
@@ -227,19 +236,17 @@ _EMIT = {
     "cross_entropy_backward": _emit_cross_entropy_backward,
     "total": _emit_total,
 }
-_lib = jit.Library(
-    "softmax",
-    _build,
-    {
-        "softmax": "paaiii",
-        "log_softmax": "paaiii",
-        "softmax_backward": "paaaiii",
-        "log_softmax_backward": "paaaiii",
-        "cross_entropy": "paaaaaaaidiii",
-        "cross_entropy_backward": "paaaaaaidiiii",
-        "total": "ai>d",
-    },
-)
+_SIGNATURES = {
+    "softmax": "paaiii",
+    "log_softmax": "paaiii",
+    "softmax_backward": "paaaiii",
+    "log_softmax_backward": "paaaiii",
+    "cross_entropy": "paaaaaaaidiii",
+    "cross_entropy_backward": "paaaaaaidiiii",
+    "total": "ai>d",
+}
+_lib = jit.Library("softmax", _build, _SIGNATURES)
+_LIBRARIES = {_F32: _lib, _F64: jit.Library("softmax of doubles", lambda name: _build(name, "double"), _SIGNATURES)}
 
 
 def available() -> bool:
@@ -247,9 +254,9 @@ def available() -> bool:
     return _lib.cross_entropy is not None
 
 
-def native(name: str) -> int:
-    """The address of a native function of this file."""
-    return jit.address(getattr(_lib, name))
+def native(name: str, real: str = "float") -> int:
+    """The address of a native function of this file, for "float" or "double"."""
+    return jit.address(getattr(_LIBRARIES[_F32 if real == "float" else _F64], name))
 
 
 def grain(columns: int) -> int:
@@ -260,18 +267,22 @@ def grain(columns: int) -> int:
 # The entries.
 
 
-def _over_rows(kernel, axis: int, x: np.ndarray, y: np.ndarray | None = None) -> np.ndarray | None:
-    shape = x.shape
-    if kernel is None or not shape or x.dtype is not _F32 or y is not None and (y.dtype is not _F32 or y.shape != shape):
+def _over_rows(name: str, axis: int, x: np.ndarray, y: np.ndarray | None = None) -> np.ndarray | None:
+    shape, kind = x.shape, x.dtype
+    library = _LIBRARIES.get(kind)
+    if library is None or not shape or y is not None and (y.dtype != kind or y.shape != shape):
+        return None
+    kernel = getattr(library, name)
+    if kernel is None:
         return None
     if axis != -1 and axis != len(shape) - 1:
         moved = [a if a is None else np.moveaxis(a, axis, -1) for a in (x, y)]
-        out = _over_rows(kernel, -1, *moved)
+        out = _over_rows(name, -1, *moved)
         return out if out is None else np.ascontiguousarray(np.moveaxis(out, -1, axis))
     if not x.flags.c_contiguous:
         x = np.ascontiguousarray(x)
     columns = shape[-1]
-    out = empty(shape, _F32)
+    out = empty(shape, kind)
     if columns:
         numbers = (columns, out.size // columns, GRAIN // columns or 1)
         if y is None:
@@ -282,31 +293,31 @@ def _over_rows(kernel, axis: int, x: np.ndarray, y: np.ndarray | None = None) ->
 
 
 def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray | None:
-    """e^x / sum(e^x) along `axis`, for float32 arrays of one dimension or more."""
-    return _over_rows(_lib.softmax, axis, x)
+    """e^x / sum(e^x) along `axis`, for arrays of float32 or float64 and one dimension or more."""
+    return _over_rows("softmax", axis, x)
 
 
 def log_softmax(x: np.ndarray, axis: int = -1) -> np.ndarray | None:
     """x - log(sum(e^x)) along `axis`."""
-    return _over_rows(_lib.log_softmax, axis, x)
+    return _over_rows("log_softmax", axis, x)
 
 
 def softmax_backward(g: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray | None:
     """The gradient of softmax's input; `y` is its output."""
-    return _over_rows(_lib.softmax_backward, axis, g, y)
+    return _over_rows("softmax_backward", axis, g, y)
 
 
 def log_softmax_backward(g: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray | None:
     """The gradient of log_softmax's input; `y` is its output."""
-    return _over_rows(_lib.log_softmax_backward, axis, g, y)
+    return _over_rows("log_softmax_backward", axis, g, y)
 
 
 def _serves(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, smoothing: float) -> bool:
     shape = x.shape
-    fits = len(shape) == 2 and x.dtype is _F32 and x.flags.c_contiguous and shape[1] > 0
+    fits = len(shape) == 2 and x.dtype in _LIBRARIES and x.flags.c_contiguous and shape[1] > 0
     fits = fits and target.dtype is _I64 and target.shape == shape[:1] and target.flags.c_contiguous
     if weight is not None:
-        fits = fits and weight.dtype is _F32 and weight.shape == shape[1:] and weight.flags.c_contiguous
+        fits = fits and weight.dtype == x.dtype and weight.shape == shape[1:] and weight.flags.c_contiguous
         fits = fits and smoothing == 0
     return fits
 
@@ -332,23 +343,25 @@ def cross_entropy(
     `reduction` is "mean", "sum" or "none". Class weights and label smoothing together are not served. Raises IndexError
     for a class outside `0..C`.
     """
-    if _lib.cross_entropy is None or not _serves(x, target, weight, label_smoothing):
+    kind = x.dtype
+    library = _LIBRARIES.get(kind)
+    if library is None or library.cross_entropy is None or not _serves(x, target, weight, label_smoothing):
         return None
     rows, columns = x.shape
-    loss, used, lse = np.empty((3, rows), _F32)  # rows of one array, as the code of compiled steps expects them
+    loss, used, lse = np.empty((3, rows), kind)  # rows of one array, as the code of compiled steps expects them
     bad = np.zeros(2, _I64)
     numbers = (ignore_index, label_smoothing, columns, rows, _grain(columns))
-    _lib.cross_entropy(threads.team(), x, target, weight, loss, used, lse, bad, *numbers)
+    library.cross_entropy(threads.team(), x, target, weight, loss, used, lse, bad, *numbers)
     if bad.item(0):
         raise class_out_of_range(bad, columns)
     if reduction == "none":
         return loss, (lse, None)
-    total = _lib.total(loss, rows)
+    total = library.total(loss, rows)
     if reduction == "sum":
-        return np.array(total, _F32), (lse, None)
-    count = _lib.total(used, rows)
+        return np.array(total, kind), (lse, None)
+    count = library.total(used, rows)
     mean = total / count if count else pymath.nan
-    return np.array(mean, _F32), (lse, used)
+    return np.array(mean, kind), (lse, used)
 
 
 def cross_entropy_backward(
@@ -361,15 +374,17 @@ def cross_entropy_backward(
     label_smoothing: float = 0.0,
 ) -> np.ndarray | None:
     """The gradient of the logits; `g` is the loss's gradient, of its shape, and `saved` what `cross_entropy` gave."""
-    if _lib.cross_entropy_backward is None or not _serves(x, target, weight, label_smoothing):
+    kind = x.dtype
+    library = _LIBRARIES.get(kind)
+    if library is None or library.cross_entropy_backward is None or not _serves(x, target, weight, label_smoothing):
         return None
     rows, columns = x.shape
     lse, used = saved
-    count = 1.0 if used is None else _lib.total(used, rows)
-    if g.dtype is not _F32 or g.shape not in ((), (rows,)):
+    count = 1.0 if used is None else library.total(used, rows)
+    if g.dtype != kind or g.shape not in ((), (rows,)):
         return None
-    g = np.ascontiguousarray(g) if g.ndim else np.array([g / count if count else np.nan], _F32)
-    out = empty((rows, columns), _F32)
+    g = np.ascontiguousarray(g) if g.ndim else np.array([g / count if count else np.nan], kind)
+    out = empty((rows, columns), kind)
     numbers = (ignore_index, label_smoothing, int(g.size == rows and rows > 1), columns, rows, _grain(columns))
-    _lib.cross_entropy_backward(threads.team(), x, target, weight, lse, g, out, *numbers)
+    library.cross_entropy_backward(threads.team(), x, target, weight, lse, g, out, *numbers)
     return out

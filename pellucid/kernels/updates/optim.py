@@ -12,17 +12,19 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import ml_dtypes
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, element, lanes, types_of, vector
-from ..pointwise.values import Num
+from ...llvm.emit import MEMORY, REGISTER, Function, Module, Value, element, lanes, types_of, vector
+from ..pointwise.values import Num, available, pack, unpack
 from ..pointwise.words import Words
 
 __all__ = ["Rule", "apply", "emit_flat_update", "made", "prepared"]
 
 _DTYPES = {"float": "float32", "double": "float64"}
-KINDS = {np.dtype(name): ctype for name, ctype in types_of("float32 float64").items()}
+KINDS = {np.dtype(name): ctype for name, ctype in types_of("float32 float64").items()}  # of schedules
+_LISTED = {np.dtype(kind): np.dtype(kind).name for kind in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)}
 GRAIN = 1 << 16  # elements a chunk, over all parameters in a row
 # Where CPython's lists and NumPy's arrays keep their fields, in bytes; `_layout_known` compares them with real ones.
 _LIST_ITEMS = 24
@@ -135,8 +137,9 @@ class _Words(Words):
         return x
 
 
-def _emit_update(module: Module, rule: Rule, scalar: str) -> None:
-    """A kernel over all elements of all parameters."""
+def _emit_update(module: Module, rule: Rule, dtype: str) -> None:
+    """A kernel over all elements of all parameters; two-byte floats are computed in float32 and rounded once."""
+    scalar, memory = REGISTER[dtype], MEMORY[dtype]
     names = ("param", "grad", *rule.arrays)
     numbers = ("sign", *rule.numbers)
     # The prefix keeps arrays and numbers apart, which may have one name.
@@ -154,16 +157,18 @@ def _emit_update(module: Module, rule: Rule, scalar: str) -> None:
         low = f.larger(f.begin - start, 0)
         high = f.smaller(f.end - start, size)
         with f.when(low.compare("slt", high)):
-            pointers = {n: f.at(_field(f, a, _DATA, "ptr"), low, scalar) for n, a in zip(names, arrays)}
-            f.vector_loop(high - low, width, _body(f, rule, kind, values, pointers))
+            pointers = {n: f.at(_field(f, a, _DATA, "ptr"), low, memory) for n, a in zip(names, arrays)}
+            f.vector_loop(high - low, width, _body(f, rule, kind, values, pointers, dtype))
     f.ret()
 
 
-def _body(f: Function, rule: Rule, kind: str, values: list[Value], pointers: dict[str, Value]) -> Callable[..., None]:
+def _body(f: Function, rule: Rule, kind: str, values: list[Value], pointers: dict[str, Value], dtype: str) -> Callable[..., None]:
+    memory = vector(MEMORY[dtype], lanes(kind))
+
     def body(i: Value, mask: Value | None) -> None:
-        vectors = {n: f.load(kind, p, i, mask=mask) for n, p in pointers.items()}
+        vectors = {n: unpack(f, f.load(memory, p, i, mask=mask), dtype) for n, p in pointers.items()}
         for n, value in rule.values(f, kind, values, vectors).items():
-            f.store(value, pointers[n], i, mask=mask)
+            f.store(pack(f, value, dtype), pointers[n], i, mask=mask)
 
     return body
 
@@ -176,7 +181,7 @@ def emit_flat_update(module: Module, name: str, rule: Rule, scalar: str = "float
     kind = vector(scalar, width)
     values = [f.splat(f.trunc(f.load("double", f.numbers, k), scalar), kind) for k in range(1 + len(rule.numbers))]
     pointers = {n: f.at(getattr(f, "a_" + n), f.begin, scalar) for n in arrays}
-    f.vector_loop(f.end - f.begin, width, _body(f, rule, kind, values, pointers))
+    f.vector_loop(f.end - f.begin, width, _body(f, rule, kind, values, pointers, _DTYPES[scalar]))
     f.ret()
 
 
@@ -201,12 +206,12 @@ def _compiled(rule: Rule, dtype: np.dtype) -> Any:
 
     def build() -> str:
         module = Module()
-        _emit_update(module, rule, KINDS[dtype])
+        _emit_update(module, rule, _LISTED[dtype])
         return module.text()
 
     signature = "p" + "o" * (2 + len(rule.arrays)) + "d" * (1 + len(rule.numbers)) + "iii"
     source = rule.formula.__code__.co_filename
-    natives = jit.compile_source(build, {rule.symbol: signature}, f"optim.{rule.symbol}.{KINDS[dtype]}", source)
+    natives = jit.compile_source(build, {rule.symbol: signature}, f"optim.{rule.symbol}.{_LISTED[dtype]}", source)
     return None if natives is None else natives[rule.symbol]
 
 
@@ -223,8 +228,8 @@ def prepared(
 ) -> functools.partial[Any] | None:
     """The call that updates all parameters: `lists` are those of parameters, gradients, and the rule's other arrays.
 
-    It is made of C code only, and to be called before the lists change. None for what is not served: other dtypes than float32 or
-    float64, strided or read-only arrays, unequal sizes.
+    It is made of C code only, and to be called before the lists change. None for what is not served: integers and
+    complex numbers, strided or read-only arrays, unequal sizes.
     """
     params = lists[0]
     count = len(params)
@@ -235,7 +240,7 @@ def prepared(
         if type(arrays) is not list or len(arrays) != count or set(map(type, arrays)) != _ARRAYS:
             return None
     dtype = params[0].dtype
-    kernel = _kernel(rule, dtype) if dtype in KINDS else None
+    kernel = _kernel(rule, dtype) if dtype in _LISTED and available(_LISTED[dtype]) else None
     if kernel is None:
         return None
     check, total, flags = _lib.check, -1, _NEEDED | _WRITEABLE

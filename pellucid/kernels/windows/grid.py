@@ -42,6 +42,11 @@ class Sampling:
     align: bool
     dtype: str
 
+    @property
+    def spreads(self) -> bool:
+        """Whether what is outside counts as 0 times its weight, so that a position that is not a number gives NaN, as in PyTorch."""
+        return self.dims == 2 and self.mode != "nearest"
+
     def kernel(self, kind: str) -> Any:
         """The native function of a kind ("sample", "image", "grid"); None where there is none."""
         ctype = _CTYPES.get(self.dtype)
@@ -65,9 +70,12 @@ def _floor(f: Function, x: Value) -> Value:
     return f.intrinsic("floor", x.ctype, x)
 
 
-def _kept(f: Function, x: Value, top: Value) -> tuple[Value, Value]:
-    """Positions brought to 0 .. top, and which ones were outside or at the border; what is no number stays."""
-    low, high = x.compare("ole", 0.0), x.compare("oge", top)
+def _kept(f: Function, how: Sampling, x: Value, top: Value) -> tuple[Value, Value]:
+    """Positions brought to 0 .. top, and which ones were outside or at the border.
+
+    As in PyTorch, what is not a number comes first in planes and last in volumes.
+    """
+    low, high = x.compare("ule" if how.dims == 2 else "ole", 0.0), x.compare("uge", top)
     return f.select(low, f.const(0.0, x.ctype), f.select(high, top, x)), low | high
 
 
@@ -97,14 +105,14 @@ def _axis(f: Function, how: Sampling, raw: Value, size: Value) -> tuple[list[_Ne
         if how.padding == "reflection":
             at, sign = _reflected(f, at, size, how.align)
             factor = factor * sign
-        at, stuck = _kept(f, at, top)
+        at, stuck = _kept(f, how, at, top)
         factor = f.select(stuck, f.const(0.0, kind), factor)
 
     def neighbour(at: Value, weight: Value | None, slope: Value) -> _Neighbour:
         if how.mode == "bicubic" and how.padding != "zeros":
             if how.padding == "reflection":
                 at = _reflected(f, at, size, how.align)[0]
-            at = _kept(f, at, top)[0]
+            at = _kept(f, how, at, top)[0]
         return _Neighbour(at, at.compare("oge", 0.0) & at.compare("ole", top), weight, slope)
 
     if how.mode == "nearest":
@@ -128,13 +136,14 @@ def _axis(f: Function, how: Sampling, raw: Value, size: Value) -> tuple[list[_Ne
 # ---- all dimensions ---------------------------------------------------------------------------------------
 @dataclass
 class _Corner:
-    """One combination of neighbours: its place in a plane, whether it is inside, its weight, and that weight's slope along each
-    dimension.
+    """One combination of neighbours: its place in a plane, whether it is inside, its weight, the same or 0 where it is outside, and
+    the weight's slope along each dimension.
     """
 
     place: Value
     inside: Value
     weight: Value
+    counted: Value
     slopes: list[Value]
 
 
@@ -166,8 +175,9 @@ def _corners(f: Function, how: Sampling, grid: Value, mask: Value, width: int) -
             place = own if d == 0 else place * f.splat(f.trunc(getattr(f, f"size{d}"), "i32"), ints) + own
         weights = [n.weight for n in chosen]
         slopes = [_product([*weights[:d], n.slope, *weights[d + 1 :]], one) for d, n in enumerate(chosen)]
-        weight = f.select(inside, _product(weights, one), zero)
-        corners.append(_Corner(f.select(inside, place, f.const(0, ints)), inside, weight, slopes))
+        weight = _product(weights, one)
+        counted = f.select(inside, weight, zero)
+        corners.append(_Corner(f.select(inside, place, f.const(0, ints)), inside, weight, counted, slopes))
     return corners, factors
 
 
@@ -215,7 +225,7 @@ def _sample(module: Module, name: str, how: Sampling, ctype: str, width: int) ->
                 plane = image * f.channels + c
                 x, total = f.at(f.x, plane * volume, ctype), f.const(0.0, vector(ctype, width))
                 for k in corners:
-                    total = f.fma(gathered(f, x, k.place, k.inside, ctype, width), k.weight, total)
+                    total = f.fma(gathered(f, x, k.place, k.inside, ctype, width), k.weight if how.spreads else k.counted, total)
                 f.store(total, f.out, plane * f.points + i, mask=mask)
     f.ret()
 
@@ -238,7 +248,8 @@ def _grid(module: Module, name: str, how: Sampling, ctype: str, width: int) -> N
                 for d, total in enumerate(totals):
                     slope = f.const(0.0, kind)
                     for k, v in zip(corners, values, strict=True):
-                        slope = slope + f.select(k.inside, v * k.slopes[d], f.const(0.0, kind))
+                        part = v * k.slopes[d]
+                        slope = slope + (part if how.spreads else f.select(k.inside, part, f.const(0.0, kind)))
                     total.set(f.fma(slope, g, total.get()))
             for d, (total, factor) in enumerate(zip(totals, factors, strict=True)):
                 lane = f.iota(vector("i32", width)) * how.dims + (how.dims - 1 - d)
@@ -265,7 +276,7 @@ def _image(module: Module, name: str, how: Sampling, ctype: str, width: int) -> 
                 mask = f.tail_mask(some - i, width)
                 for k, corner in enumerate(_corners(f, how, f.at(f.grid, at, ctype), mask, width)[0]):
                     f.store(corner.place, places, i + k * TOGETHER)
-                    f.store(corner.weight, weights, i + k * TOGETHER)
+                    f.store(corner.counted, weights, i + k * TOGETHER)
             with f.loop(first, last) as c:
                 plane = image * f.channels + c
                 out, own = f.at(f.out, plane * volume, ctype), f.at(f.g, plane * f.points + start, ctype)

@@ -45,6 +45,13 @@ def test_against_float64(shape, axis, keepdims, thread_count):
             v, m = reduce.var(x, axis, correction, keepdims)
             np.testing.assert_allclose(v, wide.var(axis, ddof=correction, keepdims=keepdims), rtol=1e-5, atol=1e-9)
             np.testing.assert_allclose(m, wide.mean(axis, keepdims=keepdims), rtol=1e-5, atol=1e-6)
+    norms = np.sqrt((wide**2).sum(axis, keepdims=keepdims))
+    np.testing.assert_allclose(reduce.norm(x, axis, keepdims), norms, rtol=1e-6, atol=1e-7)
+    halves = reduce.norm(x.astype(np.float16), axis, keepdims)
+    assert halves is None or halves.dtype == np.float16
+    if halves is not None:
+        exact = np.sqrt((x.astype(np.float16).astype(np.float64) ** 2).sum(axis, keepdims=keepdims))
+        np.testing.assert_allclose(halves.astype(float), np.minimum(exact, 1e9), rtol=6e-4, atol=1e-6)
     np.testing.assert_array_equal(reduce.amax(x, axis, keepdims), x.max(axis, keepdims=keepdims))
     np.testing.assert_array_equal(reduce.amin(x, axis, keepdims), x.min(axis, keepdims=keepdims))
 
@@ -85,5 +92,6 @@ def test_refusals():
     x = data((3, 4, 5))
     assert reduce.sum(x, (0, 2)) is None
     assert reduce.sum(x.T) is None
-    assert reduce.sum(x.astype(np.float64)) is None
+    assert reduce.sum(x.astype(np.int64)) is None
+    assert reduce.var(x.astype(np.float64)) is None
     assert reduce.sum(x, 3) is None

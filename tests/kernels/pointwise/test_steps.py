@@ -38,6 +38,7 @@ PARAMS = {
     "huber": ({"delta": 1.0, "scale": 1.0}, {"delta": 0.7, "scale": 2.5}),
     "minimum_number": ({"high": 0.25},),
     "clamp_min_number": ({"low": 0.25},),
+    "floored": ({"low": 0.25},),
     "addcmul": ({"value": 1}, {"value": 0.3}),
     "addcdiv": ({"value": 1}, {"value": 0.3}),
     "lerp_number": ({"weight": 0.3}, {"weight": 0.8}),
@@ -122,7 +123,7 @@ def compare(op, got, want, kind, exact=None):
     a, b = got.astype(np.float64), want.astype(np.float64)
     if op not in ROUGH:
         np.testing.assert_array_equal(a, b)
-        if kind in FLOATS and op not in ("maximum", "minimum", "fmax", "fmin", "clamp", "clamp_tensor", "clamp_min_number",
+        if kind in FLOATS and op not in ("maximum", "minimum", "fmax", "fmin", "clamp", "clamp_tensor", "clamp_min_number", "floored",
                                          "minimum_number", "hardtanh", "relu", "hardsigmoid", "hardswish"):  # fmt: skip
             kept = ~np.isnan(a)
             np.testing.assert_array_equal(np.signbit(a[kept]), np.signbit(b[kept]))

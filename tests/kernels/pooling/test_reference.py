@@ -155,3 +155,17 @@ def test_no_images_at_all():
     assert pool_reference.avg_pool_grad(pool_reference.avg_pool(x, 2), x.shape, 2).shape == x.shape
     assert pool_reference.adaptive_max_pool(x, 4)[1].shape == (0, 2, 4, 4)
     assert pool_reference.adaptive_avg_pool_grad(pool_reference.adaptive_avg_pool(x, 4), x.shape).shape == x.shape
+
+
+def test_nothing_is_copied_where_there_are_no_elements(monkeypatch):
+    copyto = np.copyto
+
+    def watched(out, value, **how):
+        assert out.size  # NumPy's copy under a mask reads an element also where there is none
+        copyto(out, value, **how)
+
+    monkeypatch.setattr(np, "copyto", watched)
+    for shape in ((0, 2, 4, 4, 4), (2, 0, 4, 4, 4)):
+        values, index = pool_reference.max_pool(np.zeros(shape, ml_dtypes.bfloat16), 2)
+        assert values.shape == index.shape == (*shape[:2], 2, 2, 2)
+        assert values.dtype == ml_dtypes.bfloat16 and index.dtype == np.int64

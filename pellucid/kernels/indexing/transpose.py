@@ -1,0 +1,91 @@
+"""Copies of transposed arrays: elements of 2, 4 or 8 bytes whose neighbours in memory are not neighbours along the last dimension.
+
+    >>> x = np.arange(6.0).reshape(2, 3)
+    >>> transposed(x.T) is None  # so few are not worth a call
+    True
+
+Squares of the array go through registers, a row of the source in each, and come out as rows of the result. What is copied are bits, so
+any dtype of such a size is served.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...llvm import jit, target, threads
+from ...llvm.emit import Module, vector
+from ...llvm.outputs import empty
+from ..matmul.pack import exchanged
+
+__all__ = ["transposed"]
+
+LEAST = 4096  # elements below which NumPy is as fast
+WIDE = 64  # columns of the result that a task writes
+_TYPES = {2: "i16", 4: "i32", 8: "i64"}
+
+
+def _build(name: str) -> str:
+    ctype = name.removeprefix("copy_")
+    bits = int(ctype[1:])
+    n = min(16, target.host().vector_bits // bits)
+    module = Module()
+    sizes = dict.fromkeys(("dims", "rows", "columns", "apart", "pitch", "blocks"), "i64")
+    f = threads.parallel_export(module, name, dict.fromkeys(("x", "out", "outer"), "ptr") | sizes)
+    kind = vector(ctype, n)
+    with f.loop(f.begin, f.end) as task:
+        rest, source, place = f.var("i64", task / f.blocks), f.var("i64", 0), f.var("i64", 0)
+        with f.loop(0, f.dims) as k:  # the other dimensions: their sizes, and strides of both arrays
+            size, step, move = (f.load("i64", f.outer, k * 3 + i) for i in range(3))
+            here = rest.get() % size
+            source.set(source.get() + here * step)
+            place.set(place.get() + here * move)
+            rest.set(rest.get() / size)
+        x, out = f.at(f.x, source.get(), ctype), f.at(f.out, place.get(), ctype)
+        first = task % f.blocks * WIDE
+        last = f.smaller(first + WIDE, f.columns)
+        with f.loop(first, last, n) as c:
+            few = last - c
+            some = f.tail_mask(few, n)
+            starts = [f.at(x, (c + f.smaller(few - 1, i)) * f.apart, ctype) for i in range(n)]
+            with f.loop(0, f.rows, n) as r:
+                left = f.rows - r
+                there = f.tail_mask(left, n)
+                square = [f.load(kind, start, r, mask=there) for start in starts]
+                for i, row in enumerate(exchanged(f, square)):
+                    with f.when(left.compare("sgt", i)):
+                        f.store(row, out, (r + i) * f.pitch + c, mask=some)
+    f.ret()
+    return module.text()
+
+
+_lib = jit.Library("transposed copies", _build, {f"copy_{name}": "paaaiiiiiiii" for name in _TYPES.values()})
+
+
+def transposed(x: np.ndarray) -> np.ndarray | None:
+    """A C-contiguous copy of an array whose elements lie side by side along another dimension than the last; None where NumPy copies as fast.
+
+    Strides may be any, of broadcast and reversed dimensions, too.
+    """
+    ctype, shape, size = _TYPES.get(x.itemsize), x.shape, x.itemsize
+    if ctype is None or x.size < LEAST or x.ndim < 2 or x.dtype.hasobject or any(s % size for s in x.strides):
+        return None
+    last = x.ndim - 1
+    side = next((d for d in range(last) if x.strides[d] == size and shape[d] >= 4), None)
+    if side is None or shape[last] < 4 or x.strides[last] == size or not x.flags.aligned:
+        return None
+    function = getattr(_lib, f"copy_{ctype}")
+    if function is None:
+        return None
+    out = empty(shape, x.dtype)
+    outer: list[int] = []
+    for d in range(last - 1, -1, -1):
+        if d != side and shape[d] > 1:
+            outer += (shape[d], x.strides[d] // size, out.strides[d] // size)
+    blocks = -(-shape[last] // WIDE)
+    numbers = (len(outer) // 3, shape[side], shape[last], x.strides[last] // size, out.strides[side] // size, blocks)
+    tasks = blocks * math.prod(outer[::3])
+    grain = max(1, 32768 // (shape[side] * min(WIDE, shape[last])))
+    function(threads.team(), x, out, np.array(outer or [0], np.int64), *numbers, tasks, grain)
+    return out

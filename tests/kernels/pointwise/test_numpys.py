@@ -1,0 +1,137 @@
+"""NumPy's functions with more loops: the same results for every dtype and any number of threads."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from pellucid.kernels.pointwise import numpys
+from pellucid.llvm import threads
+
+RNG = np.random.default_rng(5)
+NAMES = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "maximum",
+    "minimum",
+    "fmax",
+    "negative",
+    "absolute",
+    "sqrt",
+    "floor",
+    "copysign",
+    "hypot",
+]
+KINDS = [np.float32, np.float64, np.int64, np.int8, np.bool_, np.complex64]
+
+
+def draw(kind, *shape):
+    return (RNG.standard_normal(shape) * 50).astype(kind)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_large_and_small_arrays_give_what_numpy_gives(name, thread_count):
+    own, theirs = numpys.extended(getattr(np, name)), getattr(np, name)
+    assert own is not theirs and own.nin == theirs.nin
+    for kind in KINDS:
+        if name == "divide" and np.dtype(kind).kind in "ib":
+            continue  # operations promote them before
+        for shape in ((3,), (0, 4), (200_003,), (300, 700)):
+            arrays = [draw(kind, *shape) for _ in range(own.nin)]
+            try:
+                want = theirs(*arrays)
+            except TypeError:  # differences of bools, which operations refuse before
+                continue
+            got = own(*arrays)
+            assert got.dtype == want.dtype
+            np.testing.assert_array_equal(got, want)
+            np.testing.assert_array_equal(own(*[a[::-3].T for a in arrays]), theirs(*[a[::-3].T for a in arrays]))
+
+
+def test_in_place_and_with_numbers(thread_count):
+    add = numpys.extended(np.add)
+    x = draw(np.float32, 100_000)
+    want = x + x + np.float32(2.5)
+    assert add(x, x, out=x) is x and add(x, 2.5, x).dtype == np.float32
+    np.testing.assert_array_equal(x, want)
+    shifted = np.arange(200_000.0)
+    want = shifted[:-1] + shifted[1:]
+    np.testing.assert_array_equal(add(shifted[:-1], shifted[1:], out=shifted[1:]), want)
+
+
+def test_reductions_begin_as_numpys_do():
+    x = draw(np.float32, 3, 4, 5)
+    for name in ("add", "multiply", "maximum"):
+        own, theirs = numpys.extended(getattr(np, name)), getattr(np, name)
+        np.testing.assert_array_equal(own.reduce(x, (0, 2)), theirs.reduce(x, (0, 2)))
+        assert own.identity == theirs.identity
+
+
+def test_others_stay_numpys():
+    assert numpys.extended(np.logical_or) is np.logical_or and numpys.extended(np.left_shift) is np.left_shift
+
+
+def test_comparisons_of_two_byte_floats():
+    for name in ("greater", "less_equal", "equal", "not_equal"):
+        own, theirs = numpys.extended(getattr(np, name)), getattr(np, name)
+        for kind in (ml_dtypes.bfloat16, np.float16, np.float32, np.int32, np.bool_, np.complex64):
+            x, y = draw(np.float32, 100).astype(kind), draw(np.float32, 100).astype(kind)
+            x[::7], y[::5] = y[::7], x[::5]
+            if kind in (ml_dtypes.bfloat16, np.float16):
+                x[3], y[4], x[5], y[5] = np.nan, np.nan, 0.0, -0.0
+            got = own(x, y)
+            assert got.dtype == np.bool_
+            np.testing.assert_array_equal(got, theirs(x, y))
+
+
+def test_products_take_numbers_in_float32():
+    x = draw(ml_dtypes.bfloat16, 1000)
+    number = np.array(1.003, np.float32)
+    multiply = numpys.extended(np.multiply)
+    for got in (multiply(x, number), multiply(number, x)):
+        assert got.dtype == x.dtype
+        np.testing.assert_array_equal(got, (x.astype(np.float32) * number).astype(x.dtype))
+
+
+FOLDED = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "fmax", "fmin"]
+
+
+@pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("name", FOLDED)
+def test_results_that_are_read_again(name, kind):
+    """`reduce`, `reduceat` and `accumulate` pass the result as an operand, so elements depend on those before."""
+    own = numpys.extended(getattr(np, name))
+    x = RNG.uniform(0.5, 1.5, (7, 40)).astype(kind) if np.dtype(kind).kind != "i" else RNG.integers(1, 3, (7, 40))
+    tolerance = {2: 0.3, 4: 1e-4}.get(x.itemsize, 1e-12)
+    if name == "divide" and x.dtype.kind == "i":
+        return
+    theirs, wide = getattr(np, name), x.astype(np.float64) if x.dtype.kind != "i" else x
+    for array, exact in (
+        (x, wide),
+        (x.T, wide.T),
+        (x[::-1, ::2], wide[::-1, ::2]),
+        (x[:, :1], wide[:, :1]),
+        (x[:, :3], wide[:, :3]),
+    ):
+        for axis in (0, 1):
+            pieces = [(own.accumulate(array, axis=axis), theirs.accumulate(exact, axis=axis))]
+            pieces.append((own.reduce(array, axis=axis), theirs.reduce(exact, axis=axis)))
+            cuts = [0, array.shape[axis] // 2]
+            pieces.append((own.reduceat(array, cuts, axis=axis), theirs.reduceat(exact, cuts, axis=axis)))
+            for got, want in pieces:
+                assert got.dtype == x.dtype
+                np.testing.assert_allclose(got.astype(np.float64), want, rtol=tolerance, atol=tolerance)
+
+
+def test_running_results_of_many_numbers_are_not_cut_into_chunks():
+    before = threads.get_num_threads()
+    threads.set_num_threads(2)
+    try:
+        add = numpys.extended(np.add)
+        many = RNG.integers(0, 5, 200_000).astype(np.float32)
+        np.testing.assert_array_equal(add(many, many), many + many)  # the workers have started
+        np.testing.assert_array_equal(add.accumulate(many), np.add.accumulate(many))
+        np.testing.assert_array_equal(add.accumulate(many[::-1]), np.add.accumulate(many[::-1]))
+    finally:
+        threads.set_num_threads(before)
