@@ -76,12 +76,30 @@ class Formula(NamedTuple):
         """The words that it speaks, with 1 for each number."""
         return _words(self)
 
+    def decides(self) -> bool:
+        """Whether it decides in Python by what its values or numbers are, so that its text says what holds for some of them only.
+
+        >>> Formula(lambda m, x, *, p: x * p if p != 1 else x).decides(), Formula(lambda m, x, *, p: x * p).decides()
+        (True, False)
+        """
+        return _decides(self)
+
 
 @functools.cache
 def _words(formula: Formula) -> frozenset[str]:
     m = Symbols()
     formula.function(m, *map(m.named, formula.values), **dict.fromkeys(formula.numbers, 1))
     return frozenset(m.words)
+
+
+@functools.cache
+def _decides(formula: Formula) -> bool:
+    m = Symbols(_Undecided)
+    try:
+        formula.function(m, *map(m.named, formula.values), **{name: m.named(name) for name in formula.numbers})
+    except _Decision:
+        return True
+    return False
 
 
 # The formula of each operation that has one, by the operation's name: `core.primitive.defop` puts it here. Whoever is handed a name in a
@@ -92,6 +110,10 @@ ELEMENTARY = frozenset(
     "exp exp2 expm1 log log2 log10 log1p erf erfc sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arccosh arctanh arctan2 hypot "
     "sigmoid pow logaddexp xlogy xlog1py fmod remainder floor_divide gelu gelu_slope".split()
 )  # words that cost about ten operations or more
+
+DOUBLE = frozenset(
+    "exp expm1 log log1p tanh sigmoid erf gelu_slope".split()
+)  # those of them that there is code for in double precision, too
 
 # Words by what they are for: (kinds, args, how many arguments).
 _WORDS = {
@@ -140,20 +162,21 @@ def word(name: str) -> Formula | None:
 class Symbols:
     """The `m` that writes down: each word is a line, what is asked for twice is one."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: type[Symbol] | None = None) -> None:
+        self.kind = kind or Symbol
         self.lines: list[str] = []
         self.words: set[str] = set()
         self._known: dict[str, Symbol] = {}
 
     def named(self, name: str) -> Symbol:
-        return Symbol(self, name)
+        return self.kind(self, name)
 
     def put(self, name: str, *operands: Any) -> Symbol:
         """The result of a word."""
         self.words.add(name)
         text = " ".join((name, *map(str, operands)))
         if text not in self._known:
-            self._known[text] = Symbol(self, f"%{len(self.lines)}")
+            self._known[text] = self.kind(self, f"%{len(self.lines)}")
             self.lines.append(f"{self._known[text]} = {text}")
         return self._known[text]
 
@@ -176,6 +199,24 @@ class Symbol:
 
     def __str__(self) -> str:
         return self.name
+
+
+class _Decision(TypeError):
+    """Python asks what a value is."""
+
+
+class _Undecided(Symbol):
+    """A symbol that nobody can ask whether it is true, or equal to something."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        raise _Decision("a formula that asks for a value")
+
+    def __eq__(self, other: object) -> bool:
+        raise _Decision("a formula that compares in Python")
+
+    __hash__ = object.__hash__
 
 
 def _operator(name: str) -> tuple[Callable[..., Symbol], Callable[..., Symbol]]:

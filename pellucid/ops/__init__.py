@@ -50,6 +50,7 @@ from .pointwise import trig as trig
 from .reduce import basic as reduce
 from .reduce import differences as differences
 from .reduce import distance as distance
+from .reduce import hashing as hashing
 from .reduce import norm as reduce_norm
 from .reduce import scan as scan
 from .reduce import search as search

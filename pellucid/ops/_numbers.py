@@ -9,8 +9,9 @@ import numpy as np
 from numpy import ndarray
 
 from .. import dtypes
+from ..core.tensor import Tensor
 from ..core.tracing import constant
-from ..errors import OperationError
+from ..errors import ArgumentTypeError, OperationError
 
 _C_NAMES = {
     "int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t", "float16": "c10::Half",
@@ -57,6 +58,15 @@ def fitting(value: Any, kind: dtypes.dtype) -> Any:
     if not low <= value <= limits.max:  # of a float before its fraction is cut off; NaN is none of them
         raise _overflow(kind)
     return int(value) if kind.is_signed else int(value) % (limits.max + 1)
+
+
+def as_number(value: Any, function: str, name: str) -> Any:
+    """A number that is given as one, or as a tensor without dimensions that needs no gradient."""
+    if isinstance(value, Tensor):
+        if value._array.ndim or value._rg:
+            raise ArgumentTypeError(f"{function}(): argument '{name}' must be Number, not Tensor")
+        return value.item()
+    return value
 
 
 def _fits(value: float, kind: dtypes.dtype) -> bool:

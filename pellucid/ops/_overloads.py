@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import functools
+import re
 import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.inplace import inplace_form
-from ..core.public import with_out
+from ..core.public import METHODS, with_out
 from ..core.source import is_library
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, warn_once
+from ..errors import ArgumentTypeError, fitted, forwarding, of_arguments, warn_once
 
 _NUMBERS = (int, float, complex)
+
+
+def checked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which takes arguments under all names that PyTorch knows, and refuses others in its words."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            again = fitted(wrapper, error, args, kwargs)
+            if again is None:
+                raise of_arguments(error, wrapper, args, kwargs)  # noqa: B904  (most are the error itself)
+            return function(*again[0], **again[1])
+
+    return wrapper
 
 
 def _inner(function: Callable[..., Any], name: str) -> Any:
@@ -23,22 +41,65 @@ def _inner(function: Callable[..., Any], name: str) -> Any:
     return next(code for code in function.__code__.co_consts if getattr(code, "co_name", "") == name)
 
 
-WITH_OUT, IN_PLACE = _inner(with_out, "wrapper"), _inner(inplace_form, "method")
+WITH_OUT, CHECKED, IN_PLACE = _inner(with_out, "wrapper"), _inner(checked, "wrapper"), _inner(inplace_form, "method")
+forwarding.add(IN_PLACE)
+WRAPPERS = (WITH_OUT, CHECKED)  # around functions of namespaces; their variables are `function`, `args` and `kwargs`
+
+
+_TEXT = Path(__file__).with_suffix(".txt")
+
+
+def listed() -> set[str]:
+    """The paths that `overloads` has; quick, since it is asked for at every start."""
+    lines = _TEXT.read_text(encoding="utf-8").split("\n")
+    return {line.partition(" ")[0] for line in lines if line[:1] not in ("", " ", "#")}
+
+
+class Overloads(NamedTuple):
+    """PyTorch's signatures of a function.
+
+    Attributes:
+        shown: the name that its errors show.
+        signatures: in PyTorch's order; `[2]` and `?` after a type say what is taken and are not shown: see `plain`.
+        single: has it one only? Else some may be hidden, since they are deprecated.
+    """
+
+    shown: str
+    signatures: list[str]
+    single: bool
 
 
 @cache
-def overloads() -> dict[str, tuple[str, list[str]]]:
-    """{"torch.eq" or "Tensor.eq": (the name that PyTorch shows, signatures)}, as PyTorch 2.13 lists them in its errors."""
-    found: dict[str, tuple[str, list[str]]] = {}
+def overloads() -> dict[str, Overloads]:
+    """{"torch.eq" or "Tensor.eq": its signatures}, as PyTorch 2.13 lists them in its errors."""
+    found: dict[str, Overloads] = {}
     signatures: list[str] = []
-    for line in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()[1:]:
+    for line in _TEXT.read_text(encoding="utf-8").splitlines():
         if line.startswith(" "):
             signatures.append(line.strip())
-        else:
-            name, _, shown = line.partition(" as ")
-            signatures = []
-            found[name] = shown or name.rpartition(".")[2], signatures
+        elif not line.startswith("#"):
+            head, bracket, rest = line.partition(" (")
+            name, _, shown = head.partition(" as ")
+            signatures = [bracket[1:] + rest] if bracket else []
+            space, _, own = name.rpartition(".")
+            if not shown:
+                shown = f"{space}_{own}" if space in PREFIXED else own
+            found[name] = Overloads(shown, signatures, bool(bracket))
     return found
+
+
+def plain(signature: str) -> str:
+    """A signature as PyTorch shows it.
+
+    Example:
+        >>> plain("(Tensor input, tuple of ints[1]? dim)")
+        '(Tensor input, tuple of ints dim)'
+    """
+    return _MARKS.sub("", signature)
+
+
+_MARKS = re.compile(r"\[\d+\]|\?")
+PREFIXED = ("linalg", "fft", "special")  # spaces whose functions PyTorch calls linalg_det, fft_rfft ...
 
 
 def former(function: Callable[..., Tensor], *args: Any, numbers: tuple[str, ...], **kwargs: Any) -> Tensor:
@@ -78,8 +139,9 @@ def _advice(name: str, numbers: tuple[str, ...]) -> str:
     while frame is not None and is_library(frame.f_code.co_filename):
         if frame.f_code is IN_PLACE:
             name = frame.f_locals["name"]
-        elif frame.f_code is WITH_OUT:
-            space = "torch"
+        elif frame.f_code in WRAPPERS:
+            wrapper = frame.f_locals["wrapper"]
+            space = "Tensor" if METHODS.get(wrapper.__name__) is wrapper else "torch"
         frame = frame.f_back
     return _deprecated(space, name, numbers)
 
@@ -87,7 +149,7 @@ def _advice(name: str, numbers: tuple[str, ...]) -> str:
 @cache
 def _deprecated(space: str, name: str, numbers: tuple[str, ...]) -> str:
     """The form that was used, and those to use."""
-    signatures = overloads()[f"{space}.{name}"][1]
+    signatures = [plain(s) for s in overloads()[f"{space}.{name}"].signatures]
     tensors = [part for part in signatures[0][1:-1].partition(", *")[0].split(", ") if part.startswith("Tensor ")]
     places = [f"Number {number}" for number in numbers]
     if space == "Tensor":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from operator import index
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -16,16 +17,37 @@ from ..core.interpret import thread
 from ..core.modes import enable_grad, local, state
 from ..core.primitive import TENSORS
 from ..core.tensor import FAST_TYPES, Tensor, make_tensor
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, facts_of
 from ..ir.formula import FORMULAS, Formula
 
 
+def as_index(value: Any) -> int:
+    """A whole number, from an int, a NumPy integer or a tensor of one.
+
+    Raises:
+        TypeError: anything else; what PyTorch calls it depends on the function, whose words `api.messages` finds.
+    """
+    try:
+        return index(value)
+    except TypeError as error:
+        if facts_of(error) is not None or not hasattr(type(value), "__index__"):
+            raise ArgumentTypeError(str(error)) from None
+        raise
+
+
 def require_tensor(value: Any, function: str, argument: str = "input", position: int = 1) -> Tensor:
-    """The value, or PyTorch's TypeError when it is no Tensor."""
+    """The value, or PyTorch's TypeError when it is not a Tensor."""
     if not isinstance(value, Tensor):
         kind = "numpy." * (type(value).__module__ == "numpy") + type(value).__name__
         raise ArgumentTypeError(f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {kind}")
     return value
+
+
+def asked_for(attribute: str, *values: Any) -> None:
+    """Python's AttributeError for the first value that is not a Tensor: PyTorch's functions in Python fail where they ask for `attribute`."""
+    for value in values:
+        if not isinstance(value, Tensor):
+            getattr(value, attribute)
 
 
 def is_direct(x: Tensor) -> bool:
@@ -37,6 +59,17 @@ def mismatch(function: str, *values: Any) -> Exception:
     """PyTorch's error for arguments that no overload takes, to be raised."""
     names = ", ".join("Tensor" if isinstance(v, Tensor) else type(v).__name__ for v in values)
     return ArgumentTypeError(f"{function}() received an invalid combination of arguments - got ({names}), but expected one of:")
+
+
+def overloads(tensors: str, number: str, at: int = 1) -> Callable[[Any], Any]:
+    """The `variant` of an operation whose node PyTorch calls otherwise, and gives no edge, where argument `at` is a number."""
+
+    def variant(node: Any) -> Any:
+        if node.plan.needs[at] is not None:
+            return tensors
+        return number, tuple([k for k in range(len(node.inputs)) if k != at])
+
+    return variant
 
 
 def zero_gradient(F: Any, input_shape: tuple[int, ...], input_dtype: Any) -> Any:
@@ -134,6 +167,11 @@ def differentiated(function: Any, g: Any, args: tuple[Any, ...], needs: Any) -> 
 
 
 # ---- rules on raw arrays and on tensors
+def on_host(F: Any, function: Callable[..., Any], *args: Any) -> Any:
+    """What native code makes of a rule's arrays; those of another library go to the host and back."""
+    return function(*args) if F.xp is numpy_cpu else F.xp.from_host(function(*F.xp.to_host(args)))
+
+
 def constant(F: Any, array: Any) -> Any:
     """An array that no gradient flows to, as the rule's namespace needs it."""
     return F.constant(array) if F.raw else make_tensor(np.asarray(array))

@@ -28,3 +28,45 @@ def test_booleans_have_no_absolute_value(call):
     with pytest.raises(NotImplementedError, match="^\"abs_cpu\" not implemented for 'Bool'"):
         call(x)
     assert x.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("huge", [1 << 20, 1 << 40, 1 << 62])
+def test_strides_and_dilations_that_lead_out_of_the_image(huge):
+    functional = torch.nn.functional
+    line, image = torch.arange(5.0).reshape(1, 1, 5), torch.arange(25.0).reshape(1, 1, 5, 5).requires_grad_()
+    assert functional.max_pool1d(line, 2, huge).tolist() == [[[1.0]]]
+    assert functional.conv1d(line, torch.ones(1, 1, 2), stride=huge).tolist() == [[[1.0]]]
+    assert functional.conv2d(image, torch.ones(1, 1, 1, 1), dilation=huge).tolist() == image.tolist()
+    assert functional.conv_transpose2d(torch.ones(1, 1, 1, 1), torch.ones(1, 1, 2, 2), stride=huge).tolist() == [[[[1.0, 1.0]] * 2]]
+    once = functional.conv2d(image, torch.ones(1, 1, 2, 2), stride=huge)
+    assert once.tolist() == [[[[12.0]]]]
+    (slope,) = torch.autograd.grad(once.sum(), image)
+    assert slope.sum() == 4.0
+    assert slope[0, 0, :2, :2].tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    if huge < 1 << 31:
+        assert functional.max_pool2d(image, 2, huge).tolist() == [[[[6.0]]]]
+        assert functional.avg_pool2d(image, 2, huge, ceil_mode=True).tolist() == [[[[3.0]]]]
+    else:
+        for pool in (functional.max_pool2d, functional.avg_pool2d):
+            with pytest.raises(RuntimeError, match="value cannot be converted to type int without overflow"):
+                pool(image, 2, huge)
+
+
+def test_atan2_in_place_takes_tensors_only():
+    with pytest.raises(TypeError, match="argument 'other'"):
+        torch.ones(2).atan2_(-1.5)
+    assert torch.ones(2).atan2_(torch.ones(2)).tolist() == pytest.approx([0.7853982] * 2)
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
+def test_attention_of_two_byte_numbers_is_rounded_once(kind):
+    torch.manual_seed(0)
+    q, k, v = ((torch.randn(2, 3, 5, 8) * 6).to(kind).requires_grad_() for _ in range(3))
+    attention = F.scaled_dot_product_attention
+    made = attention(q, k, v)
+    exact = attention(q.double(), k.double(), v.double())
+    assert made.dtype is kind
+    step = torch.finfo(kind).eps
+    assert ((made.double() - exact).abs() <= step * exact.abs() + 1e-4).all()
+    made.sum().backward()
+    assert {t.grad.dtype for t in (q, k, v)} == {kind}

@@ -242,3 +242,34 @@ def test_the_largest_eigenpairs():
     torch.manual_seed(0)
     u, s, v = torch.svd_lowrank(a, q=9)
     np.testing.assert_allclose(((u * s) @ v.mT).numpy(), a.numpy(), atol=1e-8)
+
+
+@pytest.mark.parametrize("pivots", [[-1, 2, 3], [1, 2, -3], [-2, -2, -3], [-1, -2, 3], [-2, -3, -3], [0, 2, 3], [1, 2, 4]])
+def test_pivots_that_no_factorisation_gives_are_refused(pivots: list[int]) -> None:
+    # LAPACK takes a negative number for half of a block of two rows, and would read, and write, beside the matrix.
+    with pytest.raises(RuntimeError, match="Expected pivots of ldl_factor"):
+        torch.linalg.ldl_solve(torch.eye(3), torch.tensor(pivots, dtype=torch.int32), torch.eye(3))
+
+
+def test_blocks_of_two_rows_are_solved() -> None:
+    a = torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 2.0]])
+    factor = torch.linalg.ldl_factor(a)
+    assert (factor.pivots < 0).any()
+    assert torch.allclose(a @ torch.linalg.ldl_solve(factor.LD, factor.pivots, torch.ones(3, 1)), torch.ones(3, 1))
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex128])
+def test_a_singular_matrix_leaves_the_gradients_of_its_neighbours_alone(dtype, create_graph):
+    x = torch.tensor([[[1, 1], [1, 1]], [[2, 0], [0, 4]], [[0, 0], [0, 0]]], dtype=dtype, requires_grad=True)
+    logabs = torch.linalg.slogdet(x)[1]
+    (g,) = torch.autograd.grad(logabs.sum(), x, create_graph=create_graph)
+    assert g[1].tolist() == [[0.5, 0.0], [0.0, 0.25]]
+    assert g[0].isnan().all() and g[2].isnan().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_the_angle_of_a_determinant_of_zero_is_no_number(dtype):
+    made = torch.logdet(torch.tensor([[[1, 1], [1, 1]], [[2j, 0], [0, 1]]], dtype=dtype))
+    assert made.real[0] == -math.inf and made.imag[0].isnan()
+    assert made[1].imag.item() == pytest.approx(math.pi / 2)

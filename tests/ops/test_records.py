@@ -12,8 +12,8 @@ import pytest
 import pellucid
 from pellucid.core.primitive import PRIMITIVES
 
-# Packages whose tables name functions that a program calls, many of which are operations by the same name.
-OF_FUNCTIONS = ("check", "masked", "nested")
+# Packages whose tables name functions that a program calls, or operators of `torch.ops.aten`. Many are operations by the same name.
+OF_FUNCTIONS = ("api.array_api", "api.attach", "check", "masked", "nested", "sharded", "sparse")
 
 # What is still kept by operation outside of the records: how a compiled program runs it, and one table of sentences. The list
 # shrinks as records take these facts over; it must not grow.
@@ -26,14 +26,17 @@ OF_OPERATIONS = {
 # Tables whose keys are other things than operations, and share names with some.
 OF_OTHER_THINGS = {
     "core.streams.math": "functions of the vector units",
+    "distributed.functional": "names of collectives",
     "ir.formula": "the functions of formulas",
     "llvm.math": "functions of the processor",
+    "llvm.math64": "the same for doubles",
+    "nn._reduction": "words that a loss's `reduction` takes",
     "ops.index.scatter": "NumPy's functions, by the words that `reduce` takes",
     "ops.pointwise.special_poly": "the records of one family, which are made from it",
     "ops.reduce.segments": "words that `reduce` takes",
     "ops.reduce.select": "types of results, by public name",
 }
-WORDS = {"saturates", "steps", "masks", "recentres", "passes", "overwrites", "diagonal"}
+WORDS = {"saturates", "steps", "masks", "recentres", "passes", "overwrites", "diagonal", "multiplies"}
 
 
 def loaded():
@@ -96,6 +99,28 @@ def test_a_table_by_operation_is_found():
 
     Toy.table = {"sin": 1, "cos": 2, "exp": 3, "nothing": 4}
     assert [found[1:] for found in keyed_by_operation({"toy": Toy})] == [("table", {"sin", "cos", "exp", "nothing"})]
+
+
+# Records that no sample can try, and why.
+WITHOUT_SAMPLES = {
+    "copy_slices replaced unpacked without_derivative": "steps of the graph around writes and hooks, which are no functions of arrays",
+    "sample refill standard_gamma sample_dirichlet": "the values are drawn before the operation",
+    "standard_gamma_grad dirichlet_grad": "their own derivative is refused",
+    "full move": "no argument, and another device",
+    "view_dtype": "the same bits in another type have no derivative",
+    "cholesky cholesky_solve eigh": "one triangle is read, and the gradient is given for both, as PyTorch gives it",
+    "eig": "eigenvectors have a phase that LAPACK chooses",
+    "lstsq": "the residuals have no derivative here",
+    "ctc_loss ctc_grad": "the gradient takes it that the input was normalised, as PyTorch's does",
+    "resample_axis_bytes": "bytes in, bytes out: no derivative",
+    "embedding_sparse": "the gradient is a sparse tensor",
+    "grid_image_grad grid_positions_grad": "a second derivative goes by other operations",
+}
+
+
+def test_every_record_has_samples():
+    excused = {name for names in WITHOUT_SAMPLES for name in names.split()}
+    assert {op.name for op in PRIMITIVES.values() if op.samples is None} == excused
 
 
 def test_fields_speak_the_words_that_are_described():

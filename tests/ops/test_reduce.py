@@ -254,3 +254,18 @@ def test_any_and_all_of_everything(shape):
                 t = torch.from_numpy(z)
                 assert t.any().item() is bool(z.any()) and t.all().item() is bool(z.all())
                 assert t.any().dtype is t.all().dtype is torch.bool and t.any().shape == ()
+
+
+@pytest.mark.filterwarnings("ignore:(var|std).*degrees of freedom is <= 0")
+@pytest.mark.parametrize("correction", [5, 70000, 1e6])
+def test_gradients_of_variances_with_a_correction_above_the_count(correction):
+    # The value is infinite; PyTorch's gradient is the formula with the negative divisor.
+    for kind, tolerance in ((torch.float16, 0.02), (torch.float32, 1e-5)):
+        x = torch.tensor([1.0, 2.0, 4.0, 8.0], dtype=kind, requires_grad=True)
+        value = x.var(correction=correction)
+        (g,) = torch.autograd.grad(value, x)
+        assert value == INF
+        want = [2 / (4 - correction) * (v - 3.75) for v in (1.0, 2.0, 4.0, 8.0)]
+        np.testing.assert_allclose(array(g).astype(np.float64), want, rtol=tolerance, atol=1e-6 if kind == torch.float16 else 0)
+        (g,) = torch.autograd.grad(x.std(correction=correction), x)
+        assert g.tolist() == [0.0] * 4

@@ -5,22 +5,22 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Sequence
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
 
 from ... import dtypes
 from ...backends.meta import MetaArray
+from ...backends.numpy_cpu import NAMESPACES
 from ...core.inplace import into
 from ...core.modes import local
 from ...core.tensor import Tensor, make_tensor, set_requires_grad
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, DeviceError, OperationError, UnsupportedError
+from ...errors import ArgumentTypeError, DeviceError, OperationError, UnsupportedError, no_cuda
 from ...shapes import channels_last_strides
+from .._rules import as_index
 
 _CPU = dtypes.device("cpu")
-_PYTHON = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool_, complex: dtypes.complex128}
 
 
 def check_device(where: Any) -> dtypes.device:
@@ -28,10 +28,10 @@ def check_device(where: Any) -> dtypes.device:
     if where is None:
         return local.device if local.device is not None else _CPU
     wanted = where if isinstance(where, dtypes.device) else dtypes.device(where)
-    if wanted.type in ("cpu", "meta"):
+    if wanted.type == "meta" or wanted.type in NAMESPACES:
         return wanted
     if wanted.type == "cuda":
-        raise AssertionError("Torch not compiled with CUDA enabled")
+        raise no_cuda()
     raise DeviceError(f"PyTorch is not linked with support for {wanted.type} devices", hint="this build computes on the CPU")
 
 
@@ -72,15 +72,6 @@ def _decorate_device(self: dtypes.device, function: Callable[..., Any]) -> Calla
 dtypes.device.__enter__ = _enter_device
 dtypes.device.__exit__ = _exit_device
 dtypes.device.__call__ = _decorate_device  # type: ignore[method-assign]
-
-
-def check_dtype(kind: Any, function: str) -> dtypes.dtype | None:
-    """A `dtype=` argument: a dtype, a Python number type, or None."""
-    if kind is None or isinstance(kind, dtypes.dtype):
-        return kind
-    if isinstance(kind, type) and kind in _PYTHON:
-        return _PYTHON[kind]
-    raise ArgumentTypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {type(kind).__name__}")
 
 
 def check_layout(layout: Any) -> None:
@@ -147,14 +138,17 @@ def build(
             held = np.ndarray(shape, kind, np.empty(array.nbytes, np.uint8), 0, strides)
             held[...] = array
             array = constant(held)
-        result = make_tensor(array)
+        result = make_tensor(array if where.type == "cpu" else NAMESPACES[where.type].from_host(array))
     return want_gradient(result) if requires_grad else result
 
 
 def want_gradient(result: Tensor) -> Tensor:
     """The tensor with `requires_grad` set, as the factories' argument does it."""
     if not (result.dtype.is_floating_point or result.dtype.is_complex):
-        raise OperationError("Only Tensors of floating point and complex dtype can require gradients")
+        raise OperationError(
+            "Only Tensors of floating point and complex dtype can require gradients",
+            hint=f"this tensor is {result.dtype}, and whole numbers have no gradient: pass dtype=torch.float32, or write 1.0 instead of 1",
+        )
     set_requires_grad(result, True)
     return result
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import devices, dtypes
 from ...backends.meta import MetaArray
+from ...backends.sparse import SparseArray, package
 from ...core.modes import local
 from ...core.public import FUNCTIONS, METHODS, method, public
 from ...core.tensor import Tensor, make_tensor
@@ -16,7 +17,9 @@ from ...core.tracing import constant
 from ...errors import ArgumentTypeError, OperationError
 from .._numbers import fitting
 from .._rules import require_tensor
-from ._factory import build, check_dtype, check_layout, deliver, sizes, want_gradient
+from ._factory import build, check_layout, deliver, sizes, want_gradient
+
+SPARSE = (devices.sparse_coo, devices.sparse_csr, devices.sparse_csc, devices.sparse_bsr, devices.sparse_bsc)
 
 Fill = Callable[[tuple[int, ...], Any], np.ndarray]
 
@@ -53,8 +56,11 @@ def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tenso
             size = _only_size(size, kwargs, name)
         elif not size:
             raise ArgumentTypeError(f'{name}() missing 1 required positional arguments: "size"')
+        if layout in SPARSE:
+            made = package()._shape.made(name, sizes(size, name), layout, dtypes.check_dtype(dtype, name))
+            return want_gradient(made) if requires_grad else made
         check_layout(layout)
-        given = check_dtype(dtype, name)
+        given = dtypes.check_dtype(dtype, name)
         kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
         return deliver(build(sizes(size, name), kind, device, requires_grad, fill, memory_format), out, name, given)
 
@@ -111,7 +117,7 @@ def full(
     tensor([7, 7])
     """
     check_layout(layout)
-    given = check_dtype(dtype, "full")
+    given = dtypes.check_dtype(dtype, "full")
     value = _number(fill_value, "full")
     kind = given or (out.dtype if out is not None else dtypes.number_dtype(value))
     result = build(
@@ -130,6 +136,8 @@ def _refuse_size(size: Any, name: str = "full") -> Any:
 
 def _number(value: Any, name: str) -> Any:
     if isinstance(value, Tensor):
+        if value._array.ndim or value._rg:
+            raise ArgumentTypeError(f"{name}(): argument 'fill_value' (position 2) must be Number, not Tensor")
         return value.item()
     if isinstance(value, (np.number, np.bool_)):
         return value.item()
@@ -149,8 +157,11 @@ def make_like(
 ) -> Tensor:
     """A tensor of the shape of `input`, and of its dtype, device and order of memory unless told otherwise."""
     require_tensor(input, name)
+    if type(input._array) is SparseArray and layout is not dtypes.strided or layout is not None and layout in SPARSE:
+        made = package()._shape.like(input, layout, dtype, name)
+        return want_gradient(made) if requires_grad else made
     check_layout(layout)
-    kind = check_dtype(dtype, name) or input.dtype
+    kind = dtypes.check_dtype(dtype, name) or input.dtype
     if memory_format not in (None, dtypes.preserve_format):
         return build(input._array.shape, kind, device or input.device, requires_grad, fill, memory_format)
     result = build(input._array.shape, kind, device or input.device, False, fill)
@@ -207,7 +218,7 @@ def full_like(
     >>> torch.full_like(torch.tensor([1, 2]), 7)
     tensor([7, 7])
     """
-    kind = check_dtype(dtype, "full_like") or require_tensor(input, "full_like").dtype
+    kind = dtypes.check_dtype(dtype, "full_like") or require_tensor(input, "full_like").dtype
     fill = _filler(_number(fill_value, "full_like"), kind)
     return make_like(input, fill, kind, layout, device, requires_grad, memory_format, "full_like")
 
@@ -226,7 +237,7 @@ def _new(name: str, fill: Fill, doc: str) -> None:
         if kwargs:
             size = _only_size(size, kwargs, name)
         check_layout(layout)
-        kind = check_dtype(dtype, name) or self.dtype
+        kind = dtypes.check_dtype(dtype, name) or self.dtype
         return build(sizes(size, name), kind, device or self.device, requires_grad, fill)
 
     make.__name__ = make.__qualname__ = name
@@ -253,7 +264,7 @@ def new_full(
 ) -> Tensor:
     """One number in the given size, with this tensor's dtype and device."""
     check_layout(layout)
-    kind = check_dtype(dtype, "new_full") or self.dtype
+    kind = dtypes.check_dtype(dtype, "new_full") or self.dtype
     if not isinstance(size, (tuple, list)):
         _refuse_size(size, "new_full")
     fill = _filler(_number(fill_value, "new_full"), kind)
@@ -288,7 +299,7 @@ def empty_strided(
         memory = np.empty(extent * kind.itemsize, np.uint8)
         return np.ndarray(shape, kind, memory, 0, tuple(s * kind.itemsize for s in steps))
 
-    result = build(shape, check_dtype(dtype, "empty_strided") or dtypes.get_default_dtype(), device, False, fill)
+    result = build(shape, dtypes.check_dtype(dtype, "empty_strided") or dtypes.get_default_dtype(), device, False, fill)
     if type(result._array) is MetaArray:
         result._array = MetaArray(shape, result._array.dtype, tuple(s * result._array.itemsize for s in steps))
     return want_gradient(result) if requires_grad else result
@@ -331,11 +342,15 @@ def empty_permuted(
     shape, order = sizes((size,), "empty_permuted"), sizes((physical_layout,), "empty_permuted")
     if len(shape) != len(order):
         raise OperationError(
-            "Number of dimensions in the tensor input does not match the length of the physical layout; i.e. len(size) = "
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
             f"{len(shape)} is not equal to len(physical_layout) = {len(order)}"
         )
-    if any(d >= len(shape) for d in order):
-        raise OperationError(f"Dimension out of range (expected to be between 0 and {len(shape) - 1}, but got {max(order)})")
+    wrong = next((k for k, d in enumerate(order) if not 0 <= d < len(shape)), None)
+    if wrong is not None:
+        raise OperationError(
+            f"Dimension out of range (expected to be between 0 and {len(shape) - 1}, but got {order[wrong]} at index {wrong}).  "
+            "NB: negative dims not currently supported; file an issue if you want it."
+        )
     if len(set(order)) != len(order):
         raise OperationError("Duplicate dim not allowed")
     stride, step = [0] * len(shape), 1
@@ -376,12 +391,11 @@ def eye(
             raise ArgumentTypeError(f"eye(): argument '{name}' (position {position}) must be int, not {type(size).__name__}")
         if size < 0:
             raise OperationError(f"{name} must be greater or equal to 0, got {size}")
-    given = check_dtype(dtype, "eye")
+    given = dtypes.check_dtype(dtype, "eye")
     kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
     result = build((int(n), int(m)), kind, device, requires_grad, lambda shape, k: np.eye(*shape, dtype=k))
     return deliver(result, out, "eye", given)
 
 
-# Layouts that tensors cannot have here can be named, to be refused.
 for _layout in ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"):
     FUNCTIONS["torch"][_layout] = getattr(devices, _layout)

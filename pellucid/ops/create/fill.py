@@ -17,7 +17,7 @@ from ...core.public import FUNCTIONS, method, public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, GraphError, OperationError
-from .._numbers import number_array
+from .._numbers import fitting, number_array
 from .._rules import require_tensor
 from .._samples import REAL, Sample, draw
 
@@ -78,7 +78,9 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     tensor([3., 3.])
     """
     a = self._array
-    if type(a) is np.ndarray and not (self._rg and local.grad) and overlaps_itself(a):  # expanded: the elements that there are
+    if (
+        type(a) is np.ndarray and not (self._rg and local.grad or isinstance(value, Tensor)) and overlaps_itself(a)
+    ):  # expanded: the elements that there are
         part = self[tuple(slice(0, 1) if step == 0 else slice(None) for step in a.strides)]
         write(part, "fill_", fill_op, (_fill_value(part, value),), {})
         return self
@@ -140,13 +142,26 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
 
 # ---- Python functions on each element ---------------------------------------------------------
 def _apply(self: Tensor, name: str, function: Callable[..., Any], others: tuple[Any, ...]) -> Tensor:
-    if self._rg:
+    names = ("'other'",) if len(others) < 2 else ("argument 'x'", "argument 'y'")
+    given = [require_tensor(other, name, "other", position) for position, other in enumerate(others, start=1)]
+    if self._rg or any(other._rg for other in given):
         raise GraphError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
-    arrays = []
-    for position, other in enumerate(others, start=1):
-        arrays.append(np.broadcast_to(require_tensor(other, name, "other", position)._array, self._array.shape).ravel().tolist())
+    for argument, other in zip(names, given, strict=False):
+        if other.dtype is not self.dtype:
+            raise ArgumentTypeError(f"{name}: expected {_kind(self)} for {argument} (got {_kind(other)})")
+    arrays = [other.expand(self._array.shape)._array.ravel().tolist() for other in given]
     made = [function(*values) for values in zip(self._array.ravel().tolist(), *arrays, strict=True)]
+    if not self.dtype.is_floating_point:
+        made = [fitting(value, self.dtype) if isinstance(value, (int, float, complex)) else value for value in made]
     return overwrite(self, make_tensor(np.array(made, self._array.dtype).reshape(self._array.shape)), name)
+
+
+_OLDEST = frozenset({"uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"})
+
+
+def _kind(x: Tensor) -> str:
+    """The name of a tensor's type in messages, which not all dtypes have in `torch`."""
+    return f"torch.{x.dtype.scalar_type_name}Tensor" if x.dtype.name in _OLDEST else f"CPU{x.dtype.scalar_type_name}Type"
 
 
 @method()

@@ -24,8 +24,9 @@ from ...core.streams import integers as random_integers
 from ...core.streams import reject as random_reject
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, facts_of
+from ...shapes import broadcast_shapes
 from .._rules import require_tensor, zero_gradient
-from ._factory import build, check_device, check_dtype, check_layout, deliver, sizes, want_gradient
+from ._factory import build, check_device, check_layout, deliver, sizes, want_gradient
 from .basic import empty_like
 
 Fill = Callable[[random.Generator, Any, Any], Any]
@@ -148,7 +149,7 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
         if kwargs:
             raise ArgumentTypeError(f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'")
         check_layout(layout)
-        given = check_dtype(dtype, name)
+        given = dtypes.check_dtype(dtype, name)
         kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
         source = _pick(generator)
         result = build(sizes(size, name), kind, device, requires_grad, lambda shape, k: fill(source, shape, 0.0, 1.0, k))
@@ -261,7 +262,7 @@ def randint(
     check_layout(layout)
     if not isinstance(size, (tuple, list)):
         raise ArgumentTypeError(f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}")
-    given = check_dtype(dtype, "randint")
+    given = dtypes.check_dtype(dtype, "randint")
     kind = given or (out.dtype if out is not None else dtypes.int64)
     source = _pick(generator)
     shape = sizes((size,), "randint")
@@ -308,7 +309,7 @@ def randperm(
     tensor([0, 1, 3, 2])
     """
     check_layout(layout)
-    given = check_dtype(dtype, "randperm")
+    given = dtypes.check_dtype(dtype, "randperm")
     kind = given or (out.dtype if out is not None else dtypes.int64)
     source = _pick(generator)
     count = _whole(n, "randperm", "n")
@@ -348,6 +349,11 @@ def normal(
             raise ArgumentTypeError(
                 "normal() received an invalid combination of arguments - got (float, float), but expected a size"
             )
+        if isinstance(mean, Tensor) and isinstance(std, Tensor):
+            empty = 0 in broadcast_shapes(mean._array.shape, std._array.shape)
+            if empty and mean.dtype is dtypes.bool_ and not std.dtype.is_complex:
+                kind = std.dtype if std.dtype.is_floating_point else dtypes.get_default_dtype()
+                raise DtypeError(f"result type {kind.scalar_type_name} can't be cast to the desired output type Bool")
         values = random_fill.normal_like(source, *[x._array if isinstance(x, Tensor) else x for x in (mean, std)])
         made = make_tensor(values)
         for parameter in (mean, std):
@@ -355,7 +361,7 @@ def normal(
                 made = sample_op.call(parameter, made)
         return deliver(_drawn("normal", (mean, std), made), out, "normal")
     check_layout(layout)
-    kind = check_dtype(dtype, "normal") or (out.dtype if out is not None else dtypes.get_default_dtype())
+    kind = dtypes.check_dtype(dtype, "normal") or (out.dtype if out is not None else dtypes.get_default_dtype())
     m, s = float(mean), float(std)
     result = build(
         sizes((size,), "normal"), kind, device, requires_grad, lambda shape, k: random_fill.normal(source, shape, m, s, k)

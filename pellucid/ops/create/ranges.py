@@ -13,9 +13,10 @@ from ...core.primitive import TENSORS as F
 from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant, independent
-from ...errors import ArgumentTypeError, OperationError
+from ...errors import ArgumentTypeError, OperationError, UnsupportedError
+from .._numbers import fitting
 from .._rules import require_tensor
-from ._factory import build, check_dtype, check_layout, deliver
+from ._factory import build, check_layout, deliver
 
 
 def _number(value: Any, name: str, argument: str, position: int) -> Any:
@@ -31,7 +32,7 @@ def _number(value: Any, name: str, argument: str, position: int) -> Any:
 
 def _count(start: Any, end: Any, step: Any) -> int:
     """How many numbers there are from `start` to below `end`."""
-    if step == 0:
+    if step == 0 or step != step:
         raise OperationError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise OperationError(f"unsupported range: {start} -> {end}")
@@ -100,7 +101,7 @@ def arange(
     if start is None or end is None:
         start, end = 0, end if start is None else start
     start, end, step = (_number(v, "arange", n, i + 1) for i, (v, n) in enumerate(((start, "start"), (end, "end"), (step, "step"))))
-    given = check_dtype(dtype, "arange")
+    given = dtypes.check_dtype(dtype, "arange")
     whole = all(isinstance(v, int) for v in (start, end, step))
     kind = given or (out.dtype if out is not None else dtypes.int64 if whole else dtypes.get_default_dtype())
     if kind is dtypes.int64 and not whole and all(map(math.isfinite, (start, end, step))):
@@ -145,7 +146,7 @@ def range_(
         start, end = 0, start
     start, end, step = (_number(v, "range", n, i + 1) for i, (v, n) in enumerate(((start, "start"), (end, "end"), (step, "step"))))
     _count(start, end, step)
-    kind = check_dtype(dtype, "range") or (out.dtype if out is not None else dtypes.get_default_dtype())
+    kind = dtypes.check_dtype(dtype, "range") or (out.dtype if out is not None else dtypes.get_default_dtype())
     n = math.floor((end - start) / step) + 1
     return deliver(build((n,), kind, device, requires_grad, lambda shape, k: _steps(start, step, shape, k)), out, "range")
 
@@ -161,20 +162,25 @@ def _check_steps(steps: Any, name: str) -> int:
 
 
 def _ends(start: Any, end: Any, name: str) -> tuple[Any, Any]:
-    for argument, value in (("start", start), ("end", end)):
-        if isinstance(value, Tensor) and value.ndim:
-            raise OperationError(
-                f"{name} only supports 0-dimensional start and end tensors, but got {argument} with {value.ndim} dimension(s)."
-            )
+    wrong = [
+        (k, v.ndim) for k, v in (("start", start), ("end", end)) if isinstance(v, Tensor) and (v.ndim or isinstance(start, Tensor))
+    ]
+    if any(ndim for _, ndim in wrong):
+        got = " and ".join(f"{argument} with {ndim} dimension(s)" for argument, ndim in wrong)
+        raise OperationError(f"{name} only supports 0-dimensional start and end tensors, but got {got}.")
     return _number(start, name, "start", 1), _number(end, name, "end", 2)
 
 
 def _line(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
-    """Evenly spaced numbers, counted from the nearer end so that both ends are exact."""
+    """Evenly spaced numbers, counted from the nearer end so that both ends are exact. The ends have the dtype first."""
+    start = fitting(start, dtypes.BY_NUMPY[kind])
     if n == 1:
         return np.full(1, start, kind)
+    if kind.kind == "b":
+        raise UnsupportedError("\"linspace_cpu\" not implemented for 'Bool'")
+    end = fitting(end, dtypes.BY_NUMPY[kind])
     if kind.kind in "iu":
-        start, end, work = int(start), int(end), np.dtype(np.float64)
+        work = np.dtype(np.float64)
     else:
         work = np.dtype(np.float32) if kind.itemsize < 4 else kind
     a, b = np.asarray(start, work), np.asarray(end, work)
@@ -187,7 +193,7 @@ def _line(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
 
 
 def _line_kind(name: str, start: Any, end: Any, dtype: Any, out: Tensor | None) -> tuple[dtypes.dtype | None, dtypes.dtype]:
-    given = check_dtype(dtype, name)
+    given = dtypes.check_dtype(dtype, name)
     is_complex = isinstance(start, complex) or isinstance(end, complex)
     if given is not None and is_complex and not given.is_complex:
         raise OperationError(
@@ -253,15 +259,17 @@ def logspace(
         if n == 0:
             return np.empty(0, k)
         if k.kind in "iu":  # whole exponents at both ends, steps of float32 between them, counted from the nearer end
-            first, last = (int(np.asarray(int(x)).astype(k)) for x in (a, b))
-            step, i = np.float32(last - first) / np.float32(max(n - 1, 1)), np.arange(n)
             if n == 1:
-                return np.trunc(np.full(1, np.float64(base) ** a)).astype(k)
+                return np.full(1, fitting(float(np.float64(base) ** a), kind), k)
+            first, last = fitting(a, kind), fitting(b, kind)
+            step, i = np.float32(last - first) / np.float32(n - 1), np.arange(n)
             near = i < n // 2
             way = (step * np.where(near, i, n - 1 - i).astype(np.float32)).astype(np.float64)
             exponents = np.where(near, first + way, last - way)
             return np.trunc(np.float64(base) ** exponents).astype(k)
         wide = np.complex128 if k.kind == "c" else np.float64
+        if n > 1:
+            fitting(a, kind), fitting(b, kind)
         return (np.asarray(base, wide) ** _line(a, b, n, np.dtype(wide))).astype(k)
 
     return deliver(build((n,), kind, device, requires_grad, fill), out, "logspace", given)
@@ -290,13 +298,13 @@ def _triangle(name: str, rule: Any, doc: str, shows: str) -> None:
                 raise ArgumentTypeError(
                     f"{name}(): argument '{argument}' (position {position}) must be int, not {type(value).__name__}"
                 )
-        kind = check_dtype(dtype, name) or dtypes.int64
+        kind = dtypes.check_dtype(dtype, name) or dtypes.int64
         if kind.category != 1:
             raise NotImplementedError(f"\"{name}\" not implemented for '{kind.scalar_type_name}'")
         for size, what in ((row, "row"), (col, "col")):
             if size < 0:
                 raise OperationError(f"{what} must be non-negative, got{size}")
-        found = _places(rule, row, col, offset)
+        found = _places(rule, row, col, min(max(offset, -row - 1), col + 1))
         return build(found.shape, kind, device, False, lambda shape, k: found.astype(k))
 
     make.__name__ = make.__qualname__ = name

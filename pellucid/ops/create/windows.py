@@ -15,11 +15,11 @@ from ... import dtypes
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, ArgumentValueError, OperationError
-from ._factory import build, check_dtype, check_layout
+from ._factory import build, check_layout
 
 
 def _kind(dtype: Any, name: str) -> dtypes.dtype:
-    kind = check_dtype(dtype, name) or dtypes.get_default_dtype()
+    kind = dtypes.check_dtype(dtype, name) or dtypes.get_default_dtype()
     if not kind.is_floating_point:
         raise OperationError(f"{name} expects floating point dtypes, got: {kind}")
     return kind
@@ -135,28 +135,34 @@ def kaiser_window(
 
 
 # ---- torch.signal.windows ---------------------------------------------------------------------
-def _signal(name: str, M: int, sym: bool, options: dict[str, Any], shape_of: Any) -> Tensor:  # noqa: N803
+_COSINES = ("hamming", "hann", "general_hamming", "nuttall")  # sums of cosines, which are refused in the name of all such sums
+
+
+def _signal(name: str, M: int, sym: bool, options: dict[str, Any], shape_of: Any, alone: bool) -> Tensor:  # noqa: N803
     if isinstance(M, bool) or not hasattr(M, "__index__"):
+        M < 0  # noqa: B015  (fails for what has no order, as in PyTorch)
         raise ArgumentTypeError(f"{name}(): argument 'M' (position 1) must be int, not {type(M).__name__}")
+    if name in _COSINES:
+        name = "general_cosine"
     if M < 0:
         raise ArgumentValueError(f"{name} requires non-negative window length, got M={M}")
     if options["layout"] is not None and options["layout"] is not dtypes.strided:
         raise ArgumentValueError(f"{name} is implemented for strided tensors only, got: {options['layout']}")
-    kind = check_dtype(options["dtype"], name) or dtypes.get_default_dtype()
+    kind = dtypes.check_dtype(options["dtype"], name) or dtypes.get_default_dtype()
     if kind not in (dtypes.float32, dtypes.float64):
         raise ArgumentValueError(f"{name} expects float32 or float64 dtypes, got: {kind}")
 
     def fill(shape: tuple[int, ...], k: Any) -> np.ndarray:
-        if M < 2:
+        if not M or (M == 1 and not alone):
             return np.ones(M, k)
-        total = M if sym else M + 1
+        total = M if sym or M == 1 else M + 1
         return shape_of(np.arange(M, dtype=np.float64), total)[:M].astype(k)
 
     return build((int(M),), kind, options["device"], options["requires_grad"], fill)
 
 
-def _publish(name: str, doc: str, shape_of: Any, parameters: dict[str, Any], check: Any = None) -> None:
-    """A function of `torch.signal.windows`: M, then the window's own parameters as keywords."""
+def _publish(name: str, doc: str, shape_of: Any, parameters: dict[str, Any], check: Any = None, alone: bool = False) -> None:
+    """A function of `torch.signal.windows`: M, then the window's own parameters as keywords. `alone`: one value is not always 1."""
 
     def make(
         M: int,  # noqa: N803
@@ -175,7 +181,7 @@ def _publish(name: str, doc: str, shape_of: Any, parameters: dict[str, Any], che
         if check is not None:
             check(values, sym)
         options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-        return _signal(name, M, sym, options, lambda n, total: shape_of(n, total, **values))
+        return _signal(name, M, sym, options, lambda n, total: shape_of(n, total, **values), alone)
 
     make.__name__ = make.__qualname__ = name
     listed = "".join(f"\n        {p}: default {v}." for p, v in parameters.items())
@@ -237,9 +243,9 @@ _publish(
     "nuttall", "Nuttall's window, four cosine terms", lambda n, t: _cosines(n, t, (0.3635819, 0.4891775, 0.1365995, 0.0106411)), {}
 )
 _publish("cosine", "The cosine window, half a sine wave", lambda n, t: np.sin((n + 0.5) * math.pi / t), {})
-_publish("gaussian", "The Gaussian window", _gaussian, {"std": 1.0}, _check_std)
+_publish("gaussian", "The Gaussian window", _gaussian, {"std": 1.0}, _check_std, alone=True)
 _publish("kaiser", "The Kaiser window", _kaiser, {"beta": 12.0}, _check_beta)
-_publish("exponential", "The exponential window", _exponential, {"center": None, "tau": 1.0}, _check_exponential)
+_publish("exponential", "The exponential window", _exponential, {"center": None, "tau": 1.0}, _check_exponential, alone=True)
 _publish(
     "general_hamming",
     "The Hamming window of weight `alpha`",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
-from operator import index as as_index
 from types import EllipsisType
 from typing import Any
 
@@ -21,18 +20,20 @@ from ...backends.numpy_cpu import strided
 from ...backends.scatter import add_at
 from ...core import tracing
 from ...core.bind import view_result
-from ...core.inplace import bump, check_overlap, check_read, check_writable, write
+from ...core.inplace import bump, check_read, check_writable, write
 from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Parameter, Tensor, make_tensor
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, ArgumentValueError, IndexOutOfRangeError, OperationError, ShapeError
+from ...errors import ArgumentTypeError, ArgumentValueError, IndexOutOfRangeError, OperationError, ShapeError, outside
 from .._numbers import check_fitting, scalar_array
-from .._rules import require_tensor
+from .._rules import as_index, require_tensor
+from .._samples import Sample, cases
 from ..shape.parts import part_op, select_op, slice_op
 from ..shape.view import alias_op, expand, legacy_type, reshape, unsqueeze
+from .scatter import first_outside, wrote_expanded
 
 BASIC = (int, slice, type(None), EllipsisType)
 ALL = slice(None)
@@ -93,7 +94,7 @@ def _onnx_index_part(c: Any) -> Any:
     return name if name != c[0] else c.emit("Identity", name)
 
 
-def _basic_op(name: str, grad_name: str, onnx: Any = _onnx_index_part) -> Any:
+def _basic_op(name: str, grad_name: str, index: tuple[Any, ...], onnx: Any = _onnx_index_part) -> Any:
     return part_op(
         name,
         _basic,
@@ -103,15 +104,16 @@ def _basic_op(name: str, grad_name: str, onnx: Any = _onnx_index_part) -> Any:
         onnx=onnx,
         title="index",
         traits="passes",
+        samples=cases((((3, 4, 2),), {"index": index}), complex=True),
     )
 
 
 # One operation under the name that PyTorch's graph shows, which is that of the last step.
 _BY_LAST = {
-    int: _basic_op("index_select_int", "Select"),
-    slice: _basic_op("index_slice", "Slice"),
-    type(None): _basic_op("index_unsqueeze", "Unsqueeze"),
-    EllipsisType: _basic_op("index_alias", "Alias", onnx="Identity"),
+    int: _basic_op("index_select_int", "Select", (..., slice(0, 1), 1)),
+    slice: _basic_op("index_slice", "Slice", (2, slice(None, None, 2))),
+    type(None): _basic_op("index_unsqueeze", "Unsqueeze", (slice(1, 3), None)),
+    EllipsisType: _basic_op("index_alias", "Alias", (1, ...), onnx="Identity"),
 }
 
 
@@ -233,7 +235,8 @@ def checked_index(tensor: Tensor) -> Tensor:
     if kind == np.uint8:
         from warnings import warn
 
-        warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning, stacklevel=4)
+        text = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
+        warn(text, UserWarning, stacklevel=outside())
         return F.cast(tensor, dtype=np.dtype(bool))
     raise IndexOutOfRangeError("tensors used as indices must be long, int, byte or bool tensors")
 
@@ -380,7 +383,7 @@ def _check_index(x: Any, *indices: Any, spec: tuple[bool, ...], **_: Any) -> Non
                 low, high = int(item.min()), int(item.max())
                 if low < -size or high >= size:
                     raise IndexOutOfRangeError(
-                        f"index {low if low < -size else high} is out of bounds for dimension {len(picked)} with size {size}",
+                        f"index {first_outside(item, -size, size)} is out of bounds for dimension {len(picked)} with size {size}",
                         found=f"sizes {list(x.shape)}, indexed in dimension {dim}",
                     )
             picked.append(item.shape)
@@ -475,6 +478,15 @@ index_op = defop(
     batch=_batch_index,
     traits="passes",
     onnx=_onnx_index,
+    variant=lambda n: ("IndexBackward0", (0,)),
+    samples=cases(
+        (((4, 3),), {"spec": (True,)}),
+        make=lambda x: (x, np.array([[2, 0, 2], [1, -1, 3]])),
+        extra=[
+            Sample((np.arange(24.0).reshape(2, 3, 4), np.array([1, 0]), np.array([2, -1])), {"spec": (True, False, True)}),
+            Sample((np.arange(6.0).reshape(2, 3), np.zeros((0,), np.int64)), {"spec": (False, True)}),
+        ],
+    ),
 )
 
 index_grad_op = defop(
@@ -483,6 +495,18 @@ index_grad_op = defop(
     forward=_index_grad,
     aval=lambda g, *indices, spec, shape: (shape, g[1]),
     vjp=lambda F, g, indices, spec, needs: (F.index(g, *indices, spec=spec), *[None] * len(indices)),
+    variant=lambda n: ("IndexGradBackward0", (0,)),
+    host=True,
+    samples=cases(
+        (((2, 3, 3),), {"spec": (True,), "shape": (4, 3)}),
+        make=lambda g: (g, np.array([[2, 0, 2], [1, -1, 3]])),
+        extra=[
+            Sample(
+                (np.arange(6.0).reshape(2, 3), np.array([1, 0]), np.array([2, -1])),
+                {"spec": (True, False, True), "shape": (2, 3, 4)},
+            )
+        ],
+    ),
 )
 
 
@@ -505,13 +529,16 @@ def _index_put(xp: Any, x: Any, values: Any, *indices: Any, spec: tuple[bool, ..
 
 def _check_put(x: Any, values: Any, *indices: Any, spec: tuple[bool, ...], accumulate: bool = False) -> None:
     _check_index(x, *indices, spec=spec)
+    if type(x) is ndarray:
+        _check_put_shape(x, values, indices, spec)
     if x.dtype != values.dtype:
         raise OperationError(
             "Index put requires the source and destination dtypes match, got "
             f"{_scalar_name(x)} for the destination and {_scalar_name(values)} for the source."
         )
-    if type(x) is not ndarray:
-        return
+
+
+def _check_put_shape(x: Any, values: Any, indices: Sequence[Any], spec: tuple[bool, ...]) -> None:
     phantom = strided(np.empty(1, np.uint8), x.shape, (0,) * x.ndim) if x.size else np.empty(x.shape, np.uint8)
     shape = phantom[numpy_index(indices, spec)].shape if values.ndim else ()
     own = values.shape
@@ -560,6 +587,16 @@ index_put_op = defop(
     aval=lambda x, *rest, spec, accumulate: x,
     vjp=_put_grad,
     onnx=_onnx_index_put,
+    variant=lambda n: ("IndexPutBackward0", (0, 1)),
+    host=True,
+    samples=lambda rng: [
+        Sample((rng.random((4, 3)), rng.random((2, 3)), np.array([2, 0])), {"spec": (True,), "accumulate": False}),
+        Sample((rng.random((4, 3)), rng.random((3, 1)), np.array([2, 0, 2])), {"spec": (True,), "accumulate": True}),
+        Sample(
+            (rng.random((2, 3)), np.asarray(rng.random()), np.array([1]), np.array([-1])),
+            {"spec": (True, True), "accumulate": False},
+        ),
+    ],
 )
 
 
@@ -640,10 +677,7 @@ def _set_slowly(x: Tensor, index: Any, value: Any) -> None:
     part = _take_view(x, basic)
     if value._array.dtype != x._array.dtype:
         if value._array.size != 1 or len(tensors) != 1 or tensors[0]._array.dtype.kind != "b":
-            raise OperationError(
-                "Index put requires the source and destination dtypes match, got "
-                f"{x.dtype.scalar_type_name} for the destination and {value.dtype.scalar_type_name} for the source."
-            )
+            _check_put(part._array, value._array, *[index._array for index in tensors], spec=spec)
         tracing.check(check_fitting, value._array, x._array.dtype)
         value = F.cast(value, dtype=x._array.dtype)
     put_(part, tensors, spec, value, False, "index_put_")
@@ -672,12 +706,15 @@ def put_(x: Tensor, tensors: Sequence[Tensor], spec: tuple[bool, ...], values: T
     """`index_put` into the tensor itself."""
     a = x._array
     check_writable(x, name)
-    check_overlap(a) if type(a) is ndarray else None
     tracing.check(_check_fits, a, values._array, [t._array for t in tensors], spec)
     if name != "masked_scatter_" and values._array.ndim:  # the one value of a fill is read once, before anything is written
         check_read(x, (values, *tensors), exact=True)
     if type(a) is ndarray and np.may_share_memory(a, values._array):
         values = F.clone(values)
+    if name == "index_put_" and not accumulate:
+        example = "tensor[indices] = tensor"
+        if wrote_expanded(x, name, index_put_op, (values, *tensors), {"spec": spec, "accumulate": accumulate}, example):
+            return x
     return write(x, name, index_put_op, (values, *tensors), {"spec": spec, "accumulate": accumulate})
 
 
@@ -698,6 +735,9 @@ def _arguments(x: Tensor, indices: Any, values: Any, name: str) -> tuple[tuple[b
             tensors.append(checked_index(require_tensor(item, name, "indices", 2)))
     if len(spec) > x._array.ndim:
         raise IndexOutOfRangeError(f"too many indices for tensor of dimension {x._array.ndim} (got {len(spec)})")
+    if values._array.dtype != x._array.dtype and values._array.size == 1 and [t._array.dtype.kind for t in tensors] == ["b"]:
+        tracing.check(check_fitting, values._array, x._array.dtype)
+        values = F.cast(values, dtype=x._array.dtype)  # one value under a mask is a fill, which converts
     return tuple(spec), tensors, values
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from ... import shapes
+from ...backends.numpy_cpu import namespace_of
 from ...backends.scatter import add_at
 from ...core import tracing
 from ...core.bind import NUMBERS, wrap
@@ -21,10 +22,11 @@ from ...core.tracing import constant
 from ...errors import ArgumentTypeError, ArgumentValueError, DtypeError, IndexOutOfRangeError, OperationError, ShapeError
 from ...ir.formula import Formula
 from .._numbers import check_fitting, number_array
-from .._rules import mismatch, require_tensor
+from .._rules import mismatch, overloads, require_tensor, values
+from .._samples import Sample
 from ..shape.view import broadcast_to, expand, reshape
 from .basic import put_
-from .scatter import both_forms, bounded, bounded_line, copying, inside, scatter_reduce_op
+from .scatter import both_forms, bounded, bounded_line, copying, first_outside, inside, scatter_reduce_op
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -44,13 +46,16 @@ _INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
 
 def _select_check(x: Any, index: Any, *, dim: int) -> None:
     size = x.shape[dim] if x.ndim else 1
-    if index.size and (index.min() < 0 or index.max() >= size):
-        raise IndexOutOfRangeError("index out of range in self")
+    if inside(index, size):
+        return
+    if dim == 1 or dim and not x.size:  # PyTorch's other kernel
+        raise OperationError(f"INDICES element is out of DATA bounds, id={first_outside(index, 0, size)} axis_dim={size}")
+    raise IndexOutOfRangeError("index out of range in self")
 
 
 def _index_select(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
-    if type(x) is ndarray and not inside(index, x.shape[dim] if x.ndim else 1):
-        raise IndexOutOfRangeError("index out of range in self")
+    if type(x) is ndarray:
+        _select_check(x, index, dim=dim)
     if x.ndim == 0:
         return xp.take(x.reshape(1), _line(index), axis=0).reshape(())
     return x.take(_line(index), dim) if type(x) is ndarray else xp.take(x, _line(index), axis=dim)
@@ -69,6 +74,10 @@ index_select_op = defop(
     },
     traits="passes",
     onnx=lambda c: c.emit("Gather", c[0], c[1], axis=int(c.p["dim"])),
+    samples=lambda rng: [
+        Sample((rng.random((2, 4)), np.array([3, 0, 3])), {"dim": 1}),
+        Sample((rng.random((4, 2)), np.zeros(0, np.int64)), {"dim": 0}),
+    ],
 )
 
 
@@ -153,6 +162,11 @@ index_add_op = defop(
         ),
     },
     onnx=lambda c: _onnx_index_write(c, "add"),
+    host=True,
+    samples=lambda rng: [
+        Sample((rng.random((3, 4)), np.array([2, 0, 2]), rng.random((3, 3))), {"dim": 1, "alpha": 2}),
+        Sample((rng.random((3, 4)), np.array([1]), rng.random((1, 4))), {"dim": 0, "alpha": 1}),
+    ],
 )
 
 
@@ -242,6 +256,11 @@ index_copy_op = defop(
         "source": lambda F, g, index, dim, source_shape: F.reshape(F.index_select(g, index, dim=dim), shape=source_shape),
     },
     onnx=_onnx_index_write,
+    host=True,
+    samples=lambda rng: [
+        Sample((rng.random((3, 4)), np.array([2, 0, 3]), rng.random((3, 3))), {"dim": 1}),
+        Sample((rng.random((3, 4)), np.array([1]), rng.random((1, 4))), {"dim": 0}),
+    ],
 )
 
 
@@ -272,11 +291,11 @@ def _prepare_index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) 
             f"{source.dtype.scalar_type_name}"
         )
     own = [n for d, n in enumerate(a.shape) if d != dim]
-    theirs = [n for d, n in enumerate(b.shape) if d != dim]
-    if b.ndim and a.ndim and own != theirs:
+    theirs = [n for d, n in enumerate(b.shape) if d != (dim if a.ndim else 0)]
+    if own != theirs:
         raise ShapeError(
-            f"index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: {shapes.text(own)} at dimension "
-            f"{dim} and source slice shape: {shapes.text(theirs)} at dimension 0."
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{' '.join(map(str, own))} at dimension {dim} and source slice shape: {' '.join(map(str, theirs))} at dimension 0."
         )
     if b.ndim and count != b.shape[dim]:
         raise IndexOutOfRangeError(
@@ -294,7 +313,7 @@ def _fill_check(x: Any, index: Any, value: Any, *, dim: int) -> None:
         low, high = int(index.min()), int(index.max())
         if low < -size or high >= size:
             raise IndexOutOfRangeError(
-                f"index {low if low < -size else high} is out of bounds for dimension {dim} with size {size}"
+                f"index {first_outside(index, -size, size)} is out of bounds for dimension {dim} with size {size}"
             )
 
 
@@ -318,6 +337,7 @@ def _onnx_index_fill(c: Any) -> Any:
 index_fill_op = defop(
     "index_fill",
     "input index value",
+    variant=overloads("IndexFillBackward1", "IndexFillBackward0", 2),
     forward=copying(_fill_rule),
     inplace=_fill_rule,
     check=_fill_check,
@@ -330,14 +350,19 @@ index_fill_op = defop(
     },
     traits="masks",
     onnx=_onnx_index_fill,
+    host=True,
+    samples=lambda rng: [
+        Sample((rng.random((3, 4)), np.array([2, 0, 2]), np.asarray(rng.random())), {"dim": 1}),
+        Sample((rng.random((3, 4)), np.array([1]), np.asarray(0.5)), {"dim": 0}),
+    ],
 )
 
 
 def _distinct(F: Any, index: Any, shape: Any, dim: int) -> Any:
     """The positions of an index, counted from the start, each once."""
-    positions = index if F.raw else index._array
-    size = shape[dim] if len(shape) else 1
-    once = np.unique(np.where(positions < 0, positions + size, positions))
+    xp, size = namespace_of(values(F, index)), shape[dim] if len(shape) else 1
+    positions = xp.to_host(values(F, index))
+    once = xp.from_host(np.unique(np.where(positions < 0, positions + size, positions)))
     return once if F.raw else wrap(once)
 
 
@@ -417,12 +442,14 @@ both_forms("index_reduce", scatter_reduce_op, _prepare_index_reduce, direct=Fals
 
 # ---- masks -----------------------------------------------------------------------------------
 def _fill_where(xp: Any, out: Any, mask: Any, value: Any) -> None:
-    xp.copyto(out, value, where=mask)
+    if out.size:  # NumPy's copy under a mask reads an element also where there is none
+        xp.copyto(out, value, where=mask)
 
 
 masked_fill_op = defop(
     "masked_fill",
     "input mask value",
+    variant=overloads("MaskedFillBackward1", "MaskedFillBackward0", 2),
     forward=lambda xp, x, mask, value: xp.where(mask, value, x),
     formula=Formula(lambda m, x, mask, value: m.where(mask, value, x), "fhib", masks=(1,)),
     inplace=_fill_where,
@@ -433,6 +460,10 @@ masked_fill_op = defop(
     elementwise=True,
     traits="masks",
     onnx=lambda c: c.emit("Where", c[1], c[2], c[0]),
+    samples=lambda rng: [
+        Sample((rng.random((2, 4)), rng.random((2, 4)) > 0.5, np.asarray(rng.random())), {}),
+        Sample((rng.random((3, 2, 4)), rng.random((2, 1)) > 0.5, np.asarray(2.5)), {}),
+    ],
 )
 
 
@@ -520,8 +551,8 @@ def _scatter_in_order(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """`masked_scatter` by operations whose sizes do not depend on how many elements the mask has."""
     size = source._array.size
     order = tracing.effect(_order_of_ones, mask._array, size)
-    if not size:
-        return F.clone(input)
+    if not size:  # which no element of the mask asks for: the source counts as used all the same
+        return F.where(mask, F.cast(F.sum(source, dim=None, keepdim=False), dtype=input._array.dtype), input)
     return F.where(mask, F.index(reshape(source, (size,)), wrap(order), spec=(True,)), input)
 
 
@@ -633,11 +664,11 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         return wrap(constant(np.empty((*a.shape, num_classes), np.int64)))
     tracing.check(_check_classes, a, num_classes)
     if num_classes == -1:
-        num_classes = int(a.max()) + 1
+        num_classes = int(namespace_of(a).to_host(a).max()) + 1
     if tracing.tracer():
         classes = wrap(constant(np.arange(num_classes)))
-        return F.cast(F.eq(reshape(tensor, (*a.shape, 1)), classes), dtype=np.dtype(np.int64))
-    return wrap(_ones_at(a, num_classes))
+        return F.cast(F.eq(reshape(tensor.contiguous(), (*a.shape, 1)), classes), dtype=np.dtype(np.int64))
+    return wrap(tracing.effect(_ones_at, a, num_classes))
 
 
 def _check_classes(a: ndarray, num_classes: int) -> None:

@@ -10,17 +10,22 @@ import numpy as np
 from numpy import ndarray
 
 from ... import shapes
-from ...backends.scatter import KERNEL_SIZE, add_rows, few_places, gather_along, scatter_along, short_way, take_by
+from ...backends import numpy_cpu
+from ...backends.meta import MetaArray
+from ...backends.numpy_cpu import overlaps_itself, writable
+from ...backends.scatter import FEW, KERNEL_SIZE, add_rows, few_places, gather_along, scatter_along, short_way, take_by
 from ...core import tracing
 from ...core.bind import wrap
-from ...core.inplace import check_overlap, check_read, check_writable, overwrite, write
+from ...core.inplace import bump, check_overlap, check_read, check_writable, overwrite, write
+from ...core.modes import local
 from ...core.primitive import TENSORS as F
 from ...core.primitive import Primitive, defop
 from ...core.public import FUNCTIONS, METHODS, public, with_out
 from ...core.tensor import Tensor
-from ...errors import DtypeError, IndexOutOfRangeError, OperationError, ShapeError
+from ...errors import DtypeError, IndexOutOfRangeError, OperationError, ShapeError, warn_once
 from .._numbers import number_array
 from .._rules import require_tensor
+from .._samples import Sample
 from ..reduce._reduction import everyday_dim
 from ..shape.view import broadcast_to, reshape
 
@@ -35,6 +40,24 @@ def copying(rule: Callable[..., None]) -> Callable[..., Any]:
         return out
 
     return forward
+
+
+def wrote_expanded(t: Tensor, name: str, op: Any, others: tuple[Tensor, ...], params: dict[str, Any], example: str) -> bool:
+    """Write place by place to a tensor whose elements share memory, so that the last value stays: as in PyTorch, which warns.
+
+    Not where a gradient flows; False where nothing was written.
+    """
+    a = t._array
+    if type(a) is not ndarray or not overlaps_itself(a) or (local.grad and any(x._rg for x in (t, *others))):
+        return False
+    warn_once(
+        f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
+        f"applies to advanced indexing e.g. {example}"
+    )
+    tracing.seen(None, "the step writes to an expanded tensor")
+    op.inplace(numpy_cpu, writable(a), *[x._array for x in others], **params)
+    bump(t, name)
+    return True
 
 
 def both_forms(
@@ -59,6 +82,8 @@ def both_forms(
         check_read(self, others[:1] if name.endswith("_fill") else others, exact=name != "masked_fill")
         if not direct:
             return overwrite(self, op.call(self, *others, **params), name + "_")
+        if name.endswith("_fill") and wrote_expanded(self, name + "_", op, others, params, "tensor[mask] = scalar"):
+            return self
         if type(a) is ndarray:
             check_overlap(a)
             if op.check is not None:
@@ -74,7 +99,7 @@ def both_forms(
 
 def inside(index: Any, size: int) -> bool:
     """Whether all positions are in 0 ... size-1."""
-    if not index.size:
+    if not index.size or type(index) is MetaArray:  # a description has no positions
         return True
     if index.size <= 32:
         few = index.ravel().tolist() if index.ndim != 1 else index.tolist()
@@ -84,12 +109,15 @@ def inside(index: Any, size: int) -> bool:
     return bool(index.min() >= 0 and index.max() < size)
 
 
+def first_outside(index: Any, low: int, high: int) -> int:
+    """The first position, in C order, that is below `low` or not below `high`."""
+    return int(index[(index < low) | (index >= high)].flat[0])
+
+
 def bounded(index: Any, size: int, dim: int, error: Any = OperationError, where: str = "") -> None:
     """Refuse positions outside 0 ... size-1."""
     if not inside(index, size):
-        low, high = int(index.min()), int(index.max())
-        if low < 0 or high >= size:
-            raise error(f"{where}index {low if low < 0 else high} is out of bounds for dimension {dim} with size {size}")
+        raise error(f"{where}index {first_outside(index, 0, size)} is out of bounds for dimension {dim} with size {size}")
 
 
 def places(shape: tuple[int, ...], index: ndarray, dim: int) -> ndarray:
@@ -121,7 +149,8 @@ def bounded_line(index: Any, size: int) -> None:
 # ---- gather ----------------------------------------------------------------------------------
 def _gather(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
     if not isinstance(x, (ndarray, np.generic)):
-        return xp.take_along_axis(x, index, dim)
+        cut = tuple(slice(None if d == dim else n) for d, n in enumerate(index.shape))  # an index may be smaller than what it reads
+        return xp.take_along_axis(x[cut], index, dim)
     shape, count = index.shape, index.size
     if count == 0:
         return np.empty(shape, x.dtype)
@@ -160,6 +189,10 @@ gather_op = defop(
     batch="dims",
     traits="passes",
     onnx=lambda c: c.emit("GatherElements", c[0], c[1], axis=int(c.p["dim"])),
+    samples=lambda rng: [
+        Sample((rng.random((3, 4)), np.array([[2, 0], [1, 1]])), {"dim": 0}),
+        Sample((rng.random((3, 4)), np.zeros((3, 0), np.int64)), {"dim": 1}),
+    ],
 )
 
 
@@ -225,7 +258,7 @@ def _writer(write_places: Callable[..., None]) -> Callable[..., None]:
     """An in-place rule from a function that writes values to flat places."""
 
     def rule(xp: Any, out: Any, index: Any, src: Any, *, dim: int, **params: Any) -> None:
-        few = few_places(out, index, src, dim)
+        few = few_places(out, index, src, dim, KERNEL_SIZE if write_places is _set_places else FEW)
         if few is not None and index.size and inside(index, out.shape[dim]):
             write_places(out.reshape(-1), few, src, **params)
             return
@@ -296,6 +329,11 @@ scatter_add_op = defop(
     },
     check=_scatter_add_check,
     onnx=lambda c: _onnx_scatter(c, "add"),
+    host=True,
+    samples=lambda rng: [
+        Sample((rng.random((3, 4)), np.array([[2, 0], [2, 1]]), rng.random((3, 2))), {"dim": 0}),
+        Sample((rng.random((3, 4)), np.array([[3, 3, 0]]), rng.random((1, 3))), {"dim": 1}),
+    ],
 )
 
 
@@ -315,12 +353,17 @@ scatter_op = defop(
     },
     batch="dims",
     onnx=_onnx_scatter,
+    host=True,
+    samples=lambda rng: [
+        Sample((rng.random((3, 4)), np.array([[2, 0], [1, 1]]), rng.random((3, 2))), {"dim": 0}),
+        Sample((rng.random((3, 4)), np.array([[3, 1, 0]]), rng.random((1, 3))), {"dim": 1}),
+    ],
 )
 
 
 def _fits(x: Tensor, index: Tensor, src: Tensor | None, dim: int) -> None:
     a, b = x._array.shape, index._array.shape
-    if index._array.size == 0:
+    if index._array.size == 0 or a == b and (src is None or src._array.shape == a):
         return
     if len(a or (1,)) != len(b or (1,)):
         raise ShapeError("Index tensor must have the same number of dimensions as self tensor")
@@ -520,6 +563,15 @@ scatter_reduce_op = defop(
     vjp=_scatter_reduce_grad,
     check=lambda x, index, src, *, dim, reduce, include_self: bounded(index, x.shape[dim] if x.ndim else 1, dim),
     onnx=_onnx_scatter_reduce,
+    variant=lambda n: ("ScatterReduceBackward0", (0, 2)),
+    host=True,
+    samples=lambda rng: [
+        Sample(
+            (rng.random((3, 4)), np.array([[2, 0], [2, 1]]), rng.random((2, 2))), {"dim": 0, "reduce": how, "include_self": whole}
+        )
+        for how in ("sum", "prod", "mean", "amax", "amin")
+        for whole in (True, False)
+    ],
 )
 
 

@@ -14,36 +14,49 @@ from ...backends.native import kernels
 from ...core import tracing
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...errors import DtypeError, ShapeError, SingularError
+from ...errors import DtypeError, ShapeError, SingularError, UnsupportedError
 from .._rules import require_tensor, values
 
 linalg = functools.partial(public, namespace="linalg", out=True)
 
 
 # ---- checks -----------------------------------------------------------------------------------
-def matrices(input: Any, name: str, argument: str = "A") -> Tensor:
-    """A tensor of at least two dimensions with float32, float64, complex64 or complex128 elements."""
+def matrices(input: Any, name: str, argument: str = "A", **refusal: Any) -> Tensor:
+    """A tensor of at least two dimensions with elements as `floating` wants them."""
     if require_tensor(input, name, argument)._array.ndim < 2:
         raise ShapeError(f"{name}: The input tensor {argument} must have at least 2 dimensions.")
-    return floating(input, name)
+    return floating(input, name, **refusal)
 
 
-def floating(input: Tensor, name: str) -> Tensor:
-    """The tensor, refused unless linear algebra is defined for its element type."""
+def floating(input: Tensor, name: str, *, kernel: str = "", whole: bool = False) -> Tensor:
+    """The tensor, refused unless its elements are float32, float64, complex64 or complex128.
+
+    Args:
+        kernel: what PyTorch computes with, where that is what refuses two-byte floats.
+        whole: whether it is what refuses whole numbers, too.
+    """
     kind = input.dtype
-    if kind not in (dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128):
-        if kind.is_floating_point or kind.is_complex:
-            raise DtypeError(f"{name}: Low precision dtypes not supported. Got {kind.scalar_type_name}")
-        raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}")
-    return input
+    if kind in (dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128):
+        return input
+    if kernel and (whole or not kind.is_integral):
+        raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'", hint="convert first: x.float()")
+    if kind.is_floating_point or kind.is_complex:
+        raise DtypeError(f"{name}: Low precision dtypes not supported. Got {kind.scalar_type_name}")
+    raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}")
 
 
-def square(input: Any, name: str, argument: str = "A") -> Tensor:
-    """`matrices` with as many rows as columns."""
-    shape = matrices(input, name, argument)._array.shape
-    if shape[-1] != shape[-2]:
+def double_or_float(input: Tensor) -> None:
+    """`floating` where PyTorch asks for the precision before it looks at anything else."""
+    if input.dtype not in (dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128):
+        raise DtypeError("This function doesn't handle types other than float and double")
+
+
+def square(input: Any, name: str, argument: str = "A", **refusal: Any) -> Tensor:
+    """`matrices` with as many rows as columns, which comes before the type."""
+    shape = require_tensor(input, name, argument)._array.shape
+    if len(shape) >= 2 and shape[-1] != shape[-2]:
         raise ShapeError(f"{name}: {argument} must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices")
-    return input
+    return matrices(input, name, argument, **refusal)
 
 
 def same_dtype(a: Tensor, b: Any, name: str, first: str = "A", second: str = "B") -> None:
@@ -55,19 +68,19 @@ def same_dtype(a: Tensor, b: Any, name: str, first: str = "A", second: str = "B"
         )
 
 
-def batched(name: str, bad: Any, tail: str, error: bool = True) -> None:
+def batched(name: str, bad: Any, tail: str, kind: Any = SingularError) -> None:
     """Raise for the first matrix of a stack that LAPACK's info (an integer array) says failed."""
     if type(bad) is not MetaArray:
-        tracing.check(raise_info, name, np.asarray(bad), tail)
+        tracing.check(raise_info, name, np.asarray(bad), tail, kind)
 
 
-def raise_info(name: str, bad: Any, tail: str) -> None:
+def raise_info(name: str, bad: Any, tail: str, kind: Any = SingularError) -> None:
     """The same on arrays."""
     if not bad.any():
         return
     where = "" if bad.ndim == 0 else f"(Batch element {int(np.flatnonzero(bad.reshape(-1))[0])}): "
     info = int(bad.reshape(-1)[np.flatnonzero(bad.reshape(-1))[0]])
-    raise SingularError(f"{name}: {where}{tail.format(info=info)}")
+    raise kind(f"{name}: {where}{tail.format(info=info)}")
 
 
 # ---- rules on arrays and Tensors --------------------------------------------------------------

@@ -14,7 +14,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tensor import Tensor, make_tensor
-from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, warn_once
+from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, UnsupportedError, warn_once
 from ...shapes import broadcast_shapes, normalize_dim
 from .._rules import constant, library, require_tensor, values
 from .._samples import cases
@@ -110,11 +110,14 @@ def matrix_exp(A: Tensor) -> Tensor:  # noqa: N803
             [0., 1.]])
     """
     kind = require_tensor(A, "linalg_matrix_exp", "A").dtype
+    shape = A._array.shape
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        square(A, "linalg.matrix_exp")
     if not (kind.is_floating_point or kind.is_complex):
         raise DtypeError(f"linalg.matrix_exp: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}")
     if kind.itemsize < 4:
         return F.cast(F.matrix_exp(F.cast(A, dtype=np.dtype(np.float32))), dtype=kind.numpy)
-    return F.matrix_exp(square(A, "linalg.matrix_exp"))
+    return F.matrix_exp(A)
 
 
 # ---- products of several ----------------------------------------------------------------------
@@ -209,7 +212,7 @@ def _cross(a: Any, b: Any, dim: int) -> Any:
     return F.cat(x2 * y3 - x3 * y2, x3 * y1 - x1 * y3, x1 * y2 - x2 * y1, dim=dim)
 
 
-@linalg()
+@linalg(out="apart")
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The vector products of the 3-vectors along `dim`; other dimensions broadcast.
 
@@ -224,6 +227,8 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     if not a or a[number] != 3 or b[number] != 3:
         got = f"{a[number]} and {b[number]}" if a else "1 and 1"
         raise ShapeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {got}")
+    if input.dtype is dtypes.bool_:
+        raise UnsupportedError("\"cross\" not implemented for 'Bool'", hint="convert first: x.int()")
     shape = broadcast_shapes(a, b)
     return _cross(F.expand(input, shape=shape), F.expand(other, shape=shape), number)
 
@@ -302,7 +307,7 @@ def trace(input: Tensor) -> Tensor:
 
 @public(methods="=")
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of determinants: -inf for 0, NaN for negative ones.
+    """The logarithm of determinants: -inf for 0 (of complex matrices with NaN for the angle), NaN for negative ones.
 
     >>> import pellucid as torch
     >>> torch.logdet(torch.eye(2))
@@ -310,7 +315,7 @@ def logdet(input: Tensor) -> Tensor:
     """
     sign, logabs = F.slogdet(square(input, "logdet"))
     if input.dtype.is_complex:
-        return logabs + F.log(sign)
+        return logabs + F.log(sign).masked_fill(sign == 0, complex(0.0, math.nan))
     if sign.is_meta:
         return logabs
     if tracing.tracer() or (sign._array < 0).any():

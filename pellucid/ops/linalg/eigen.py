@@ -12,9 +12,9 @@ from ...backends.native import kernels
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, OperationError, SingularError
+from ...errors import ArgumentTypeError, DtypeError, OperationError, SingularError
 from .. import return_types
-from .._rules import constant, values
+from .._rules import constant, require_tensor, values
 from .._samples import cases
 from ._linalg import column, diag, diagonal, linalg, matrices, mH, row, square, used
 
@@ -86,7 +86,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:  # noqa: N803
     tensor([1., 2.])
     """
     uplo = _uplo(UPLO)
-    return _eigh_result(*F.eigh(square(A, "linalg.eigh"), uplo=uplo))
+    return _eigh_result(*F.eigh(square(A, "linalg.eigh", kernel="linalg_eigh_cpu", whole=True), uplo=uplo))
 
 
 @linalg()
@@ -98,7 +98,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:  # noqa: N803
     tensor([1., 2.])
     """
     uplo = _uplo(UPLO)
-    return F.eigh(square(A, "linalg.eigvalsh"), uplo=uplo)[0]
+    return F.eigh(square(A, "linalg.eigh", kernel="linalg_eigh_cpu", whole=True), uplo=uplo)[0]
 
 
 def _eig(xp: Any, x: Any) -> Any:
@@ -141,6 +141,14 @@ defop(
 _eig_result = return_types.make("linalg_eig", "eigenvalues eigenvectors")
 
 
+def _of_complex(A: Any, name: str) -> Tensor:  # noqa: N803
+    """Square matrices whose elements have complex numbers to go with them."""
+    kind = require_tensor(A, name.replace(".", "_"), "A").dtype
+    if A._array.ndim >= 2 and kind.is_integral:
+        raise DtypeError(f"Unknown Complex ScalarType for {kind.scalar_type_name}")
+    return square(A, name, kernel="linalg_eig_out_cpu")
+
+
 @linalg()
 def eig(A: Tensor) -> Any:  # noqa: N803
     """Eigenvalues and eigenvectors (columns of norm 1) of square matrices; always complex.
@@ -149,7 +157,7 @@ def eig(A: Tensor) -> Any:  # noqa: N803
     >>> torch.linalg.eig(torch.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues.real
     tensor([0., 0.])
     """
-    return _eig_result(*F.eig(square(A, "linalg.eig")))
+    return _eig_result(*F.eig(_of_complex(A, "linalg.eig")))
 
 
 @linalg()
@@ -160,7 +168,7 @@ def eigvals(A: Tensor) -> Tensor:  # noqa: N803
     >>> torch.linalg.eigvals(torch.eye(2)).real
     tensor([1., 1.])
     """
-    return F.eig(square(A, "linalg.eigvals"))[0]
+    return F.eig(_of_complex(A, "linalg.eigvals"))[0]
 
 
 # ---- singular values --------------------------------------------------------------------------
@@ -246,7 +254,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     tensor([1., 1.])
     """
     _check_driver("svd", driver)
-    return _svd_result(*F.svd(matrices(A, "linalg.svd"), full=bool(full_matrices)))
+    return _svd_result(*F.svd(matrices(A, "linalg.svd", kernel="linalg_svd_cpu"), full=bool(full_matrices)))
 
 
 def _check_driver(name: str, driver: Any) -> None:
@@ -267,4 +275,4 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:  # noqa: N803
     tensor([1., 1.])
     """
     _check_driver("svdvals", driver)
-    return F.svd(matrices(A, "linalg.svdvals"), full=False)[1]
+    return F.svd(matrices(A, "linalg.svd", kernel="linalg_svd_cpu"), full=False)[1]

@@ -164,9 +164,9 @@ def _arranged(x: Any, labels: list[int], wanted: list[int]) -> Any:
 
 def _pair(x: Any, a: list[int], y: Any, b: list[int], keep: set[int], sizes: dict[int, int]) -> tuple[Any, list[int]]:
     """The product of two operands, summed over the labels that are not kept: one batched matrix product."""
-    # A dimension of size 1 of one operand that the other has whole is only a broadcast: drop it.
-    x, a = _without_ones(x, a, b, sizes)
-    y, b = _without_ones(y, b, a, sizes)
+    # A dimension of size 1 of one operand that the other has whole, or that is summed, is only a broadcast: drop it.
+    x, a = _without_ones(x, a, b, keep, sizes)
+    y, b = _without_ones(y, b, a, keep, sizes)
     x, a = _summed(x, a, keep | set(b))
     y, b = _summed(y, b, keep | set(a))
     both = [label for label in a if label in b and label in keep]
@@ -200,8 +200,10 @@ def _as(x: Any, shape: tuple[int, ...]) -> Any:
     return x if x._array.shape == shape else x.reshape(shape)
 
 
-def _without_ones(x: Any, own: list[int], other: list[int], sizes: dict[int, int]) -> tuple[Any, list[int]]:
-    gone = [k for k, label in enumerate(own) if x._array.shape[k] == 1 and sizes[label] != 1 and label in other]
+def _without_ones(x: Any, own: list[int], other: list[int], keep: set[int], sizes: dict[int, int]) -> tuple[Any, list[int]]:
+    gone = [
+        k for k, label in enumerate(own) if x._array.shape[k] == 1 and label in other and (sizes[label] != 1 or label not in keep)
+    ]
     if not gone:
         return x, own
     return x.squeeze(tuple(gone)), [label for k, label in enumerate(own) if k not in gone]
@@ -232,6 +234,12 @@ def _order(terms: list[list[int]], output: list[int], sizes: dict[int, int]) -> 
     return [tuple(step) for step in path]
 
 
+def _all_tensors(operands: list[Any]) -> None:
+    for k, x in enumerate(operands):
+        if not isinstance(x, Tensor):
+            raise ArgumentTypeError(f"expected Tensor as element {k} in argument 1, but got {type(x).__name__}")
+
+
 @public()
 def einsum(*args: Any) -> Tensor:
     """A sum of products of the operands' elements, described by labels of their dimensions (Einstein's convention).
@@ -259,11 +267,9 @@ def einsum(*args: Any) -> Tensor:
         if not isinstance(equation, str):
             raise ArgumentTypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
         operands = list(rest[0]) if len(rest) == 1 and isinstance(rest[0], (list, tuple)) else list(rest)
-        for x in operands:
-            require_tensor(x, "einsum", "tensors", 2)
+        _all_tensors(operands)
         inputs, output = _from_string(equation, operands)
-    for x in operands:
-        require_tensor(x, "einsum", "tensors", 2)
+    _all_tensors(operands)
     if not operands:
         raise OperationError("einsum(): must provide at least one operand")
     terms, covered = _expand_ellipsis(inputs, operands)
@@ -302,19 +308,20 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
     torch.Size([2, 4])
     """
-    sa, sb = require_tensor(a, "tensordot", "a")._array.shape, require_tensor(b, "tensordot", "b", 2)._array.shape
     if isinstance(dims, Tensor):
         dims = dims.tolist() if dims._array.ndim else dims.item()
-    if isinstance(dims, int) and not isinstance(dims, bool):
-        if dims < 0:
-            raise OperationError(f"tensordot expects dims >= 0, but got dims={dims}")
-        if dims > min(len(sa), len(sb)):
-            raise OperationError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
-        da, db = list(range(-dims, 0)), list(range(dims))
-    else:
-        if not isinstance(dims, (tuple, list)) or len(dims) != 2:
-            raise ArgumentTypeError(f"tensordot(): argument 'dims' must be int or two lists of ints, not {dims!r}")
-        da, db = ([d] if isinstance(d, int) else list(d) for d in dims)
+    counted = isinstance(dims, int) and not isinstance(dims, bool)
+    if counted and dims < 0:
+        raise OperationError(f"tensordot expects dims >= 0, but got dims={dims}")
+    if counted and dims > min(a.dim(), b.dim()):
+        raise OperationError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+    if not counted and (not isinstance(dims, (tuple, list)) or len(dims) != 2):
+        raise OperationError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got "
+            f"dims={dims}"
+        )
+    sa, sb = require_tensor(a, "tensordot", "input")._array.shape, require_tensor(b, "tensordot", "other", 2)._array.shape
+    da, db = (range(-dims, 0), range(dims)) if counted else ([d] if isinstance(d, int) else list(d) for d in dims)
     if len(da) != len(db):
         raise OperationError("both dimension lists should have same length")
     given = list(zip(da, db, strict=True))

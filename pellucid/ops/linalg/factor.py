@@ -19,7 +19,7 @@ from .. import return_types
 from .._rules import constant, library, require_tensor, values
 from .._samples import cases
 from ..pointwise.basic import underivable
-from ._linalg import batched, lapack, linalg, loop, matrices, mH, square, tril, triu
+from ._linalg import batched, floating, lapack, linalg, loop, matrices, mH, square, tril, triu
 
 _INFO = np.dtype(np.int32)
 
@@ -64,9 +64,9 @@ defop(
 _cholesky_ex = return_types.make("linalg_cholesky_ex", "L info")
 
 
-def checked_cholesky(name: str, input: Any, upper: bool, argument: str = "A") -> Tensor:
+def checked_cholesky(name: str, input: Any, upper: bool, whole: bool = False) -> Tensor:
     """The Cholesky factors, or LinAlgError naming the minor that is not positive-definite."""
-    factor, info = F.cholesky(square(input, name, argument), upper=bool(upper))
+    factor, info = F.cholesky(square(input, name, kernel="cholesky_cpu", whole=whole), upper=bool(upper))
     batched(
         name,
         info._array,
@@ -101,7 +101,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     """
     if check_errors:
         checked_cholesky("linalg.cholesky_ex", A, upper)
-    return _cholesky_ex(*F.cholesky(square(A, "linalg.cholesky"), upper=bool(upper)))
+    return _cholesky_ex(*F.cholesky(square(A, "linalg.cholesky", kernel="cholesky_cpu"), upper=bool(upper)))
 
 
 # ---- QR ---------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:  # noqa: N803
     torch.Size([2, 2])
     """
     _check_mode(mode)
-    return _qr_result(*F.qr(matrices(A, "linalg.qr"), mode=mode))
+    return _qr_result(*F.qr(matrices(A, "linalg.qr", kernel="geqrf_cpu"), mode=mode))
 
 
 # ---- LU ---------------------------------------------------------------------------------------
@@ -273,9 +273,22 @@ def _pivoted(name: str, pivot: bool) -> None:
         raise OperationError(f"{name}: LU without pivoting is not implemented on the CPU")
 
 
+def _no_zeros(name: str, info: Tensor) -> None:
+    batched(
+        name,
+        info._array,
+        "U[{info},{info}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
+        "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+        OperationError,
+    )
+
+
 @linalg()
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: N803
     """The compact LU factorisation with partial pivoting, as (LU, pivots): L below the diagonal (its own is 1), U on and above.
+
+    Raises:
+        RuntimeError: a matrix is singular; `lu_factor_ex` and `lu` factor it all the same.
 
     >>> import pellucid as torch
     >>> torch.linalg.lu_factor(torch.eye(2)).pivots
@@ -283,6 +296,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: N803
     """
     _pivoted("linalg.lu_factor", pivot)
     made = F.lu_factor(lu_input(A, "torch.lu_factor"))
+    _no_zeros("torch.linalg.lu_factor", made[2])
     return _lu_factor(made[0], made[1])
 
 
@@ -297,9 +311,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     _pivoted("linalg.lu_factor", pivot)
     made = F.lu_factor(lu_input(A, "torch.lu_factor"))
     if check_errors:
-        batched("torch.linalg.lu_factor_ex", made[2]._array, "U[{info},{info}] is zero and using it on lu_solve would result in a "
-                "division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
-                "linalg.lu_factor_ex(A, pivot)")  # fmt: skip
+        _no_zeros("torch.linalg.lu_factor_ex", made[2])
     return _lu_factor_ex(*made)
 
 
@@ -352,7 +364,7 @@ def _ldl_arrays(a: Any, hermitian: bool) -> Any:
 
 
 def _ldl_call(name: str, input: Any, hermitian: bool) -> Any:
-    a = square(input, name)._array
+    a = square(input, name, kernel="ldl_factor_kernel_cpu")._array
     packed, pivots, info = (make_tensor(m) for m in tracing.effect(_ldl_arrays, a, hermitian))
     return underivable(packed, (input,), "aten::linalg_ldl_factor_ex"), pivots, info
 
@@ -395,7 +407,9 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803
             [0., 1.]])
     """
     name = "torch.linalg.householder_product"
-    shape = matrices(A, name, "input")._array.shape
+    if require_tensor(A, "linalg_householder_product", "input")._array.ndim < 2:
+        raise ShapeError(f"{name}: input must have at least 2 dimensions.")
+    shape = A._array.shape
     m, n = shape[-2:]
     if m < n:
         raise OperationError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]")
@@ -417,6 +431,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803
         raise OperationError(
             f"{name}: tau dtype {tau.dtype.scalar_type_name} does not match input dtype {A.dtype.scalar_type_name}"
         )
+    floating(A, name, kernel="orgqr_cpu", whole=True)
     return apply_reflections(
         A, tau, make_tensor(tracing.constant(np.broadcast_to(np.eye(m, n, dtype=A._array.dtype), shape).copy())), False
     )

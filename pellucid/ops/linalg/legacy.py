@@ -15,7 +15,7 @@ from ...errors import DtypeError, OperationError, ShapeError, warn_once
 from .. import return_types
 from .._rules import require_tensor
 from ..pointwise.basic import underivable
-from ._linalg import broadcast_batches, lapack, loop, matrices, same_dtype, square
+from ._linalg import broadcast_batches, floating, lapack, loop, matrices, same_dtype, square
 from .factor import apply_reflections, checked_cholesky, householder_product, lu_input, unpacked
 from .lstsq import pinv as _pinv
 from .solve import cholesky_solution, inv
@@ -37,7 +37,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     _deprecated("cholesky", "torch.linalg.cholesky and", "Its triangle is the lower one; for the upper one take the result's .mH")
     if require_tensor(input, "cholesky").ndim >= 2 and not input._array.size:
         return input.clone()  # of whatever shape
-    return checked_cholesky("cholesky", input, upper)
+    return checked_cholesky("cholesky", input, upper, whole=True)
 
 
 @public(methods="=", out=True)
@@ -59,7 +59,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     >>> torch.cholesky_inverse(torch.tensor([[2.0]]))
     tensor([[0.2500]])
     """
-    shape = square(input, "cholesky_inverse")._array.shape
+    shape = square(input, "cholesky_inverse", kernel="cholesky_inverse_out_cpu", whole=True)._array.shape
     eye = make_tensor(constant(np.broadcast_to(np.eye(shape[-1], dtype=input._array.dtype), shape).copy()))
     return cholesky_solution("cholesky_inverse", eye, input, upper)
 
@@ -100,7 +100,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
     torch.Size([2, 2])
     """
     _deprecated("qr", "torch.linalg.qr and", "some=False is mode='complete' there")
-    return _qr(*F.qr(matrices(input, "linalg.qr"), mode="reduced" if some else "complete"))
+    return _qr(*F.qr(matrices(input, "linalg.qr", kernel="geqrf_cpu"), mode="reduced" if some else "complete"))
 
 
 @public(methods="=", out=True)
@@ -111,7 +111,7 @@ def geqrf(input: Tensor) -> Any:
     >>> torch.geqrf(torch.eye(2)).tau
     tensor([0., 0.])
     """
-    x = matrices(input, "torch.geqrf", "input")._array
+    x = matrices(input, "torch.geqrf", "input", kernel="geqrf_cpu", whole=True)._array
     k = min(x.shape[-2:])
     if x.size == 0:
         made = (constant(x.copy()), constant(np.zeros((*x.shape[:-2], k), x.dtype)))
@@ -142,8 +142,9 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     name = "torch.ormqr"
     if require_tensor(input, "ormqr")._array.ndim < 2:
         raise ShapeError(f"{name}: input must have at least 2 dimensions.")
-    sa = matrices(input, name, "input")._array.shape
-    so = matrices(other, name, "other")._array.shape
+    sa, so = input._array.shape, require_tensor(other, "ormqr", "other", 3)._array.shape
+    if len(so) < 2:
+        raise ShapeError(f"{name}: other must have at least 2 dimensions.")
     st = require_tensor(tau, "ormqr", "tau", 2)._array.shape
     if len(st) != len(sa) - 1 or st[:-1] != sa[:-2]:
         raise ShapeError(
@@ -168,6 +169,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
         if t.dtype is not input.dtype:
             raise DtypeError(f"{name}: Expected input and other to have the same dtype, but input has dtype "
                              f"{input.dtype.scalar_type_name} and other has dtype {t.dtype.scalar_type_name}")  # fmt: skip
+    floating(input, name, kernel="ormqr_cpu", whole=True)
     if left:
         return apply_reflections(input, tau, other, transpose)
     turned = F.conj(other).mT
@@ -186,7 +188,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     >>> torch.svd(torch.eye(2)).S
     tensor([1., 1.])
     """
-    matrices(input, "linalg.svd")
+    matrices(input, "linalg.svd", kernel="linalg_svd_cpu")
     if not compute_uv:
         s = F.svd(input, full=False)[1]
         m, n = input._array.shape[-2:]
@@ -341,14 +343,17 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
         raise ShapeError(
             f"torch.triangular_solve: Expected A to have at least 2 dimensions, but it has {A._array.ndim} dimensions instead"
         )
-    square(A, name)
+    if A._array.shape[-1] != A._array.shape[-2]:
+        raise ShapeError(
+            f"A must be batches of square matrices, but they are {A._array.shape[-2]} by {A._array.shape[-1]} matrices"
+        )
     same_dtype(A, b, name, "A", "b")
-    matrices(b, name, "b")
     if A._array.shape[-1] != sb[-2]:
         raise ShapeError(
             f"Incompatible matrix sizes for triangular_solve: each A matrix is {A._array.shape[-1]} by {A._array.shape[-1]} but each "
             f"b matrix is {sb[-2]} by {sb[-1]}"
         )
+    floating(A, name, kernel="triangular_solve_cpu", whole=True)
     a, b = broadcast_batches(A, b)
     clone = a.clone()
     if transpose:

@@ -15,7 +15,7 @@ from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from .. import return_types
 from .._rules import require_tensor, values
 from .._samples import cases
-from ._linalg import broadcast_batches, linalg, loop, matrices, mH, square
+from ._linalg import broadcast_batches, double_or_float, linalg, loop, mH, square
 
 
 # ---- pseudo-inverse and least squares ---------------------------------------------------------
@@ -100,7 +100,7 @@ def pinv(
             "double, cfloat or cdouble types"
         )
     if hermitian and A._array.size:
-        square(A, "linalg.eigh")
+        square(A, "linalg.eigh", kernel="linalg_eigh_cpu", whole=True)
     return F.pinv(A, atol=number_or_array(atol), rtol=number_or_array(rtol), hermitian=bool(hermitian))
 
 
@@ -183,7 +183,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     name = "torch.linalg.lstsq"
     if require_tensor(A, name, "input")._array.ndim < 2:
         raise ShapeError(f"{name}: input must have at least 2 dimensions.")
-    matrices(A, name, "input")
+    double_or_float(A)
     if driver is not None and driver not in ("gels", "gelsy", "gelsd", "gelss"):
         raise OperationError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     driver = driver or "gelsy"

@@ -15,9 +15,9 @@ from ...core.primitive import defop
 from ...core.public import METHODS, public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
-from ...dtypes import BY_NUMPY, promote_types
+from ...dtypes import BY_NUMPY, contiguous_format, promote_types
 from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError
-from ...shapes import bmm_shape, dot_shape, expand, matmul_shape, mm_shape, mv_shape
+from ...shapes import bmm_shape, dot_shape, expand, matmul_shape, mm_shape, mv_shape, normalize_dim
 from .._overloads import former
 from .._rules import low_precision, require_tensor
 from .._samples import REAL, Sample, cases, draw
@@ -110,22 +110,63 @@ def batched_matmul(x: Any, y: Any, bx: bool, by: bool) -> Any:
     return F.reshape(r, shape=tuple(n for k, n in enumerate(r._array.shape) if k not in drop)) if drop else r
 
 
+def matmul_by_aten(A: Any, input: Any, other: Any) -> Any:
+    """The product by operators of aten; NotImplemented for what is to be refused."""
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        return NotImplemented
+    left, right = list(input._array.shape), list(other._array.shape)
+    n, m = len(left), len(right)
+    if not n or not m or left[-1] != right[-2 if m > 1 else -1]:
+        return NotImplemented
+    if n <= 2 and m <= 2:
+        if n == 1 and m == 1:
+            return A.dot(input, other)
+        if m == 1:
+            return A.mv(input, other)
+        return A.mm(input, other) if n == 2 else A.squeeze.dim(A.mm(A.unsqueeze(input, 0), other), 0)
+    if m <= 2:
+        folded = A.view(_foldable(A, input, 1), [prod(left[:-1]), left[-1]])
+        if m == 1:
+            return A._unsafe_view(A.mv(folded, other), left[:-1])
+        return A._unsafe_view(A.mm(folded, other), [*left[:-1], right[-1]])
+    if n == 1:
+        return A.squeeze.dim(matmul_by_aten(A, A.unsqueeze(input, 0), other), -2)
+    batch = list(np.broadcast_shapes(tuple(left[:-2]), tuple(right[:-2])))
+    x = A.view(_foldable(A, A.expand(input, [*batch, *left[-2:]]), 2), [prod(batch), *left[-2:]])
+    y = A.view(_foldable(A, A.expand(other, [*batch, *right[-2:]]), 2), [prod(batch), *right[-2:]])
+    return A._unsafe_view(A.bmm(x, y), [*batch, left[-2], right[-1]])
+
+
+def _foldable(A: Any, t: Any, kept: int) -> Any:
+    """The tensor, copied where the dimensions before the last `kept` cannot be seen as one."""
+    shape, strides = t._array.shape, t._array.strides
+    step = None
+    for k in range(len(shape) - kept - 1, -1, -1):
+        if shape[k] != 1:
+            if step is not None and strides[k] != step:
+                return A.clone(t, memory_format=contiguous_format)
+            step = strides[k] * shape[k]
+    return t
+
+
 matmul_op = defop(
     "matmul",
     "input other",
     forward="matmul",
     aval=lambda a, b: (matmul_shape(a[0], b[0]), a[1]),
     vjp={"input": _left, "other": _right},
-    variant=lambda shape, *_: ("Dot", "Mv", "Mm", "Bmm")[min(len(shape), 3)] + "Backward0",
+    variant=lambda n: ("Dot", "Mv", "Mm", "Bmm")[min(len(n.shape), 3)] + "Backward0",
     batch=lambda b: batched_matmul(*b.values, *b.flags),
     onnx="MatMul",
     autocast="lower",
+    traits="multiplies",
     check=_check,
     samples=lambda rng: (
         *cases(*((pair, {}) for pair in _PAIRS), complex=True)(rng),
         Sample((draw(rng, (2, 3), REAL), draw(rng, (2, 3), REAL)), error=RuntimeError),
         Sample((draw(rng, (), REAL), draw(rng, (3,), REAL)), error=RuntimeError),
     ),
+    aten=lambda A, x, y: matmul_by_aten(A, x, y),
 )
 
 METHODS["__matmul__"], METHODS["__rmatmul__"] = make_operators(matmul_op)
@@ -202,6 +243,8 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     >>> torch.mv(torch.eye(2), torch.tensor([3.0, 4.0]))
     tensor([3., 4.])
     """
+    if not require_tensor(input, "mv")._array.ndim:
+        _size_of((), 0)
     return _mv(input, vec)
 
 
@@ -292,17 +335,33 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 # ---- beta * input + alpha * product -----------------------------------------------------------
+def _check_added(input: Tensor, target: tuple[int, ...]) -> None:
+    """Refuse what cannot be expanded to the product's shape, before there is a product."""
+    shape = input._array.shape
+    if shape != target:
+        expand(shape, (0,) * len(shape), target)
+
+
+def _batches(name: str, batch1: Any, batch2: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shapes of two arguments."""
+    first, second = require_tensor(batch1, name, "batch1", 2), require_tensor(batch2, name, "batch2", 3)
+    return first._array.shape, second._array.shape
+
+
+def _size_of(shape: tuple[int, ...], dim: int) -> int:
+    """The size of a dimension; IndexError where there is none."""
+    return shape[normalize_dim(dim, len(shape), scalar_is_vector=False)]
+
+
 def _combined(name: str, input: Any, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     """`beta * input + alpha * product`; an input with beta 0 is not read, so that its NaN does not matter."""
-    shape, target = require_tensor(input, name)._array.shape, product._array.shape
-    kind = input.dtype
+    kind = require_tensor(input, name).dtype
     if kind is not product.dtype:
         raise DtypeError(
             f"self and mat2 must have the same dtype, but got {kind.scalar_type_name} and {product.dtype.scalar_type_name}"
         )
     if kind.is_integral:
         beta, alpha = int(beta), int(alpha)
-    expand(shape, (0,) * len(shape), target)
     if alpha != 1:
         product = product * alpha
     if beta == 0:
@@ -324,7 +383,12 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *rest: Any, beta: Number = 
     """
     if rest:
         return former(addmm, input, mat1, mat2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
-    return _combined("addmm", require_tensor(input, "addmm"), _mm(mat1, mat2), beta, alpha)
+    a, b = require_tensor(mat1, "addmm", "mat1", 2)._array.shape, require_tensor(mat2, "addmm", "mat2", 3)._array.shape
+    for name, shape in (("mat1", a), ("mat2", b)):
+        if len(shape) != 2:
+            raise ShapeError(f"{name} must be a matrix, got {len(shape)}-D tensor")
+    _check_added(require_tensor(input, "addmm"), mm_shape(a, b))
+    return _combined("addmm", input, _mm(mat1, mat2), beta, alpha)
 
 
 @public(methods="=", inplace="=", out=True)
@@ -337,7 +401,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *rest: Any, beta: Number = 1,
     """
     if rest:
         return former(addmv, input, mat, vec, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
-    return _combined("addmv", require_tensor(input, "addmv"), _mv(mat, vec), beta, alpha)
+    a, b = require_tensor(mat, "addmv", "mat", 2)._array.shape, require_tensor(vec, "addmv", "vec", 3)._array.shape
+    _check_added(input, mv_shape(a, b, require_tensor(input, "addmv")._array.ndim))
+    return _combined("addmv", input, _mv(mat, vec), beta, alpha)
 
 
 @public(methods="=", inplace="=", out=True)
@@ -383,6 +449,15 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Numb
     """
     if rest:
         return former(addbmm, input, batch1, batch2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
+    a, b = _batches("addbmm", batch1, batch2)
+    _check_added(require_tensor(input, "addbmm"), (_size_of(a, 1), _size_of(b, 2)))
+    for name, shape in (("batch1", a), ("batch2", b)):
+        if len(shape) != 3:
+            raise ShapeError(f"{name} must be a 3D tensor")
+    if a[0] != b[0]:
+        raise ShapeError(f"batch1 and batch2 must have same number of batches, got {a[0]} and {b[0]}")
+    if a[2] != b[1]:
+        raise ShapeError(f"Incompatible matrix sizes for bmm ({a[1]}x{a[2]} and {b[1]}x{b[2]})")
     product = _bmm(batch1, batch2)
     summed = F.sum(product, dim=(0,), keepdim=False)
     return _combined("addbmm", input, F.cast(summed, dtype=product._array.dtype), beta, alpha)
@@ -399,4 +474,6 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Num
     """
     if rest:
         return former(baddbmm, input, batch1, batch2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
-    return _combined("baddbmm", require_tensor(input, "baddbmm"), _bmm(batch1, batch2), beta, alpha)
+    a, b = _batches("baddbmm", batch1, batch2)
+    _check_added(require_tensor(input, "baddbmm"), (_size_of(a, 0), _size_of(a, 1), _size_of(b, 2)))
+    return _combined("baddbmm", input, _bmm(batch1, batch2), beta, alpha)

@@ -103,11 +103,6 @@ defop(
 )
 
 
-def _pair(name: str, a: Any, b: Any, first: str = "A", second: str = "B") -> None:
-    same_dtype(a, b, name, first, second)
-    matrices(b, name, second)
-
-
 @linalg()
 def solve_triangular(
     A: Tensor,
@@ -129,8 +124,9 @@ def solve_triangular(
     tensor([[3.]])
     """
     name = "linalg.solve_triangular"
-    square(A, name)
-    _pair(name, A, B)
+    square(A, name, kernel="triangular_solve_cpu", whole=True)
+    same_dtype(A, B, name)
+    matrices(B, name, "B")
     _check_inner(name, A, B, left)
     a, b = broadcast_batches(A, B)
     return F.solve_triangular(a, b, upper=bool(upper), left=bool(left), unit=bool(unitriangular))
@@ -191,15 +187,17 @@ defop(
         "other": lambda F, g, input: F.solve_ex(mH(F, input), g[0])[0],
     },
     grad_name="LinalgSolveEx",
+    samples=cases((((2, 3, 3), (2, 3, 2)), {}), complex=True, make=dominant),
 )
 
 
 def _solution(name: str, A: Any, B: Any, left: bool, solver: Any) -> Any:  # noqa: N803
     """The solution of A X = B or X A = B that an operation finds, and what else it gives; B may be a stack of vectors."""
-    name = name.removeprefix("torch.")
-    square(A, name)
+    name = name.removeprefix("torch.").removesuffix("_ex")
+    if require_tensor(A, name, "A").dtype.is_integral:
+        matrices(A, name)
+    square(A, name, kernel="lu_cpu")
     same_dtype(A, B, name)
-    floating(B, name)
     sa, sb = A._array.shape, B._array.shape
     if not sb:
         raise ShapeError(f"{name}: The input tensor B must have at least 2 dimensions.")
@@ -298,6 +296,7 @@ defop(
     aval=lambda x: [x, (x[0][:-2], _INFO)],
     vjp={"input": lambda F, g, out0: -F.matmul(mH(F, out0), F.matmul(g[0], mH(F, out0)))},
     grad_name="LinalgInvEx",
+    samples=cases((((2, 3, 3),), {}), complex=True, make=dominant),
 )
 
 
@@ -342,9 +341,9 @@ def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
     a = values(F, input)
     if a.size == 0:
         return input * 0
+    xp = library(F)
     try:
         inverse = F.inverse(input)
-        xp = library(F)
         if (
             xp.isfinite(values(F, inverse)).all()
             and (kernels.matmul.blas.linalg.cond(xp.to_host(a)) < 1 / np.finfo(a.dtype).eps).all()
@@ -352,6 +351,11 @@ def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
             return column(column(g * F.conj(out))) * mH(F, inverse)
     except RuntimeError:
         pass  # a singular matrix: cofactors from its singular values
+    finite = xp.isfinite(values(F, F.sum(F.abs(input), dim=(-2, -1))))
+    if not finite.all():  # has no singular values: NaN, and the others of the batch theirs
+        own = constant(F, finite[..., None, None])
+        others = _det_grad(F, g, F.where(own, input, 0), out)
+        return F.where(own, others, np.nan)
     u, s, vh = F.svd(input, full=False)
     n = a.shape[-1]
     # cofactor = det(U) det(Vh) U diag(products of the other singular values) Vh, conjugated where complex
@@ -382,7 +386,7 @@ def det(A: Tensor) -> Tensor:  # noqa: N803
     >>> torch.linalg.det(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor(8.)
     """
-    return F.det(square(A, "linalg.det"))
+    return F.det(square(A, "linalg.det", kernel="lu_cpu"))
 
 
 def _slogdet(xp: Any, x: Any) -> Any:
@@ -399,11 +403,14 @@ def _slogdet_grad(F: Any, g: Any, input: Any, out0: Any) -> Any:
         factor = F.cast(glog, dtype=values(F, gsign).dtype) + imag
     else:
         factor = glog
-    a = values(F, input)
+    a, own = values(F, input), column(column(factor))
     try:
-        return column(column(factor)) * mH(F, F.inverse(input))
-    except RuntimeError:
-        return constant(F, np.full(a.shape, np.nan, a.dtype))
+        return own * mH(F, F.inverse(input))
+    except RuntimeError:  # only the singular matrices have no gradient
+        flat = constant(F, values(F, out0)[..., None, None] == 0)
+        nan = np.full((), complex(np.nan, np.nan) if a.dtype.kind == "c" else np.nan, a.dtype)
+        regular = F.where(flat, constant(F, np.eye(a.shape[-1], dtype=a.dtype)), input)
+        return F.where(flat, constant(F, nan), own * mH(F, F.inverse(regular)))
 
 
 defop(
@@ -446,7 +453,8 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     """
     name = "torch.linalg.lu_solve"
     square(LU, name, "LU")
-    _pair("linalg.lu_solve", LU, B, "LU", "B")
+    same_dtype(LU, B, "linalg.lu_solve", "LU", "B")
+    matrices(B, "linalg.lu_solve", "B")
     if require_tensor(pivots, "linalg_lu_solve", "pivots", 2)._array.dtype != np.int32:
         raise OperationError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
     sp = pivots._array.shape
@@ -509,9 +517,11 @@ def cholesky_solution(name: str, B: Any, L: Any, upper: bool) -> Tensor:  # noqa
     for word, x in (("b", require_tensor(B, name)), ("u", require_tensor(L, name, "input2", 2))):
         if x._array.ndim < 2:
             raise ShapeError(f"{word} should have at least 2 dimensions, but has {x._array.ndim} dimensions instead")
-    matrices(B, name, "b")
-    square(L, name, "u")
-    _pair(name, B, L, "b", "A")
+    shape = L._array.shape
+    if shape[-1] != shape[-2]:
+        raise ShapeError(f"A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices")
+    same_dtype(B, L, name, "b", "A")
+    floating(B, name, kernel="cholesky_solve_cpu", whole=True)
     if B._array.shape[-2] != L._array.shape[-1]:
         raise ShapeError(
             f"Incompatible matrix sizes for {name}: each A matrix is {L._array.shape[-1]} by {L._array.shape[-1]} but each b "
@@ -550,11 +560,22 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     return make_tensor(tracing.effect(_ldl_solution, a, pivots._array, b, lead, bool(hermitian)))
 
 
+def _has_half_blocks(pivots: np.ndarray) -> bool:
+    """Whether a negative number, which stands for a block of two rows, is without its equal beside it."""
+    open_block = np.zeros(pivots.shape[:-1], pivots.dtype)  # the first number of a block that is not complete yet
+    for k in range(pivots.shape[-1]):
+        one = pivots[..., k]
+        if ((open_block < 0) & (one != open_block)).any():
+            return True
+        open_block = np.where(open_block < 0, 0, np.minimum(one, 0))
+    return bool((open_block < 0).any())
+
+
 def _ldl_solution(a: Any, pivots: Any, b: Any, lead: tuple[int, ...], hermitian: bool) -> Any:
-    # LAPACK would exchange rows outside of the matrix.
-    if (np.abs(pivots) > a.shape[-1]).any() or (pivots == 0).any():
+    # LAPACK would exchange rows outside of the matrix, or take half of a block of two for one.
+    if (np.abs(pivots) > a.shape[-1]).any() or (pivots == 0).any() or _has_half_blocks(pivots):
         raise OperationError(
-            "torch.linalg.ldl_solve: Expected pivots of ldl_factor, from 1 to the number of rows, or their negatives"
+            "torch.linalg.ldl_solve: Expected pivots of ldl_factor, from 1 to the number of rows, or pairs of their negatives"
         )
     (trs,) = lapack("hetrs" if hermitian and a.dtype.kind == "c" else "sytrs", a)
     a, pivots, b = (np.broadcast_to(x, (*lead, *x.shape[-k:])) for x, k in ((a, 2), (pivots, 1), (b, 2)))

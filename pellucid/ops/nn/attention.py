@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ... import config, shapes
+from ...backends import numpy_cpu
+from ...backends.halves import HALVES, in_float32
 from ...backends.native import kernels
 from ...core.bind import wrap
 from ...core.primitive import TENSORS as F
@@ -17,6 +19,7 @@ from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import OperationError
 from .._rules import require_tensor
+from .._samples import Sample
 from .dropout import dropout
 
 _F32 = np.dtype(np.float32)
@@ -36,6 +39,9 @@ def _one_head(a: Any, flat: bool) -> Any:
 
 
 def _attention(xp: Any, q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scale: float) -> Any:
+    if xp is numpy_cpu and q.dtype in HALVES:
+        # Scores of two-byte numbers have errors that exponentials make large: weights are computed in float32, and rounded once.
+        return in_float32(_attention, xp, q, k, v, bias, causal=causal, scale=scale)
     if type(q) is np.ndarray and q.dtype is _F32 and config.kernels:
         flat = q.ndim == 3
         heads = [_one_head(a, flat) for a in (q, k, v)]
@@ -77,6 +83,11 @@ def _attention_vjp(
     scale: float,
 ) -> tuple[Any, ...]:
     kind, saved = aux
+    if isinstance(query, Tensor) and query._array.dtype in HALVES:
+        dtype = query._array.dtype
+        g, query, key, value, bias = (None if t is None else F.cast(t, dtype=_F32) for t in (g, query, key, value, bias))
+        made = _attention_vjp(F, g, query, key, value, bias, bias_shape, aux, needs, causal, scale)
+        return tuple(None if t is None else F.cast(t, dtype=dtype) for t in made)
     if F.raw and kind == "kernel" and not needs[3]:
         flat = len(query.shape) == 3
         arrays = [_one_head(a, flat) for a in (g, query, key, value)]
@@ -134,6 +145,14 @@ attention_op = defop(
     autocast="lower",
     batch=lambda b: None if b[3] is not None else b.call(*b.whole()),
     onnx=_onnx_attention,
+    samples=lambda rng: [
+        Sample((rng.random((2, 3, 4)), rng.random((2, 5, 4)), rng.random((2, 5, 2)), None), {"causal": False, "scale": 0.5}),
+        Sample((rng.random((2, 3, 4)), rng.random((2, 3, 4)), rng.random((2, 3, 4)), None), {"causal": True, "scale": 0.5}),
+        Sample(
+            (rng.random((2, 1, 3, 4)), rng.random((2, 1, 5, 4)), rng.random((2, 1, 5, 2)), rng.random((3, 5))),
+            {"causal": False, "scale": 1.0},
+        ),
+    ],
 )
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from ... import shapes
+from ... import dtypes, shapes
 from ...core.explain import located, operand
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...errors import DtypeError, facts_of
+from ...errors import DtypeError, UnsupportedError, facts_of
+from .._format import in_format
 from .._rules import low_precision, per_dimension, require_tensor
+from .._samples import Sample
 
 Sizes = int | Sequence[int]
 
@@ -58,6 +61,13 @@ def _onnx_conv(c: Any) -> Any:
     )  # fmt: skip
 
 
+# Image, window, stride, padding, dilation, groups.
+_SAMPLES: list[Any] = [
+    ((7,), (3,), (2,), ((1, 1),), (1,), 1),
+    ((5, 6), (3, 2), (1, 2), ((1, 0), (2, 1)), (1, 2), 2),
+    ((3, 4, 3), (2, 2, 1), (1, 1, 2), ((0, 0), (0, 1), (0, 0)), (1, 1, 1), 1),
+]
+
 conv_op = defop(
     "conv",
     "input weight bias?",
@@ -77,6 +87,14 @@ conv_op = defop(
     title="convolution",
     onnx=_onnx_conv,
     autocast="lower",
+    samples=lambda rng: [
+        Sample(
+            (rng.random((2, 4, *image)), rng.random((6, 4 // groups, *window)), rng.random(6) if bias else None),
+            {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups},
+        )
+        for bias in (True, False)
+        for image, window, stride, padding, dilation, groups in _SAMPLES
+    ],
 )
 
 
@@ -116,6 +134,17 @@ conv_input_grad = defop(
     batch=_batch_input_grad,
     onnx=_onnx_conv_transpose,
     autocast="lower",
+    samples=lambda rng: [
+        Sample(
+            (
+                rng.random(_conv_aval(((2, 4, *image), None), ((6, 4 // groups, *window), None), None, **how)[0]),
+                rng.random((6, 4 // groups, *window)),
+            ),
+            {"x_shape": (2, 4, *image), **how},
+        )
+        for image, window, stride, padding, dilation, groups in _SAMPLES
+        for how in [{"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}]
+    ],
 )
 
 conv_weight_grad = defop(
@@ -135,22 +164,57 @@ conv_weight_grad = defop(
     },
     grad_name="ConvolutionBackward",
     autocast="lower",
+    samples=lambda rng: [
+        Sample(
+            (
+                rng.random(_conv_aval(((2, 4, *image), None), ((6, 4 // groups, *window), None), None, **how)[0]),
+                rng.random((2, 4, *image)),
+            ),
+            {"w_shape": (6, 4 // groups, *window), **how},
+        )
+        for image, window, stride, padding, dilation, groups in _SAMPLES
+        for how in [{"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}]
+    ],
 )
 
 
 def _check_dtypes(name: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> None:
-    if x._array.dtype != weight._array.dtype:
-        raise DtypeError(
-            f"Input type ({x.dtype.c_name}) and weight type ({weight.dtype.c_name}) should be the same"
-            if not (x.dtype.is_floating_point and weight.dtype.is_floating_point)
-            else f"Input type ({x.type()}) and weight type ({weight.type()}) should be the same",
-            op=name,
-        )
-    if bias is not None and bias._array.dtype != x._array.dtype:
-        raise DtypeError(
-            f"Input type ({x.type()}) and bias type ({bias.type()}) should be the same",
-            op=name,
-        )
+    _check_kernel(name, x)
+    a, b, c = x.dtype, weight.dtype, None if bias is None else bias.dtype
+    if c not in (None, a) and "transpose" not in name:
+        assert c is not None
+        raise DtypeError(f"Input type ({a.c_name}) and bias type ({c.c_name}) should be the same", op=name)
+    if a is not b:
+        one, other = _type_title(a), _type_title(b)
+        if a.is_complex:
+            said = f"Input type ({one}) and weight type ({other}) should be the same"
+        elif a is dtypes.float32 and (len(x._array) > 1 or math.prod(x._array.shape) > 20480 or min(weight._array.shape[-2:]) > 3):
+            said = (  # the sizes for which PyTorch takes the kernels of oneDNN, which look at types themselves
+                f"Input type ({one}) and weight type ({other}) should be the same or input should be a MKLDNN tensor and weight is a "
+                "dense tensor"
+            )
+        else:
+            said = f"expected scalar type {a.scalar_type_name} but found {b.scalar_type_name}"
+        raise DtypeError(said, op=name)
+    if c not in (None, a):
+        assert c is not None
+        raise DtypeError(f"Input type ({_type_title(a)}) and bias type ({_type_title(c)}) should be the same", op=name)
+
+
+def _type_title(kind: dtypes.dtype) -> str:
+    """The type of a tensor on a CPU in PyTorch's messages: `torch.FloatTensor`, and for newer types `CPUBFloat16Type`."""
+    name = kind.scalar_type_name
+    return f"CPU{name}Type" if kind.is_complex or kind is dtypes.bfloat16 else f"torch.{name}Tensor"
+
+
+def _check_kernel(name: str, x: Tensor) -> None:
+    """Refuse the types that PyTorch has no kernel for: bools, and with transposed convolutions whole numbers other than int64."""
+    kind = x.dtype
+    transposed = "transpose" in name
+    if kind.is_integral and (kind is dtypes.bool_ or transposed and kind is not dtypes.int64):
+        flat = "3" if name[-2] == "3" else "2"  # a line is a plane of height 1
+        kernel = f"slow_conv_transpose{flat}d_out_cpu" if transposed else "compute_columns3d" if flat == "3" else "slow_conv2d_cpu"
+        raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'", hint="convert first: x.float()")
 
 
 def _explained(error: Exception, name: str, input: Tensor, weight: Tensor, bias: Tensor | None) -> Exception:
@@ -168,6 +232,8 @@ def _convolve(n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, pad
     name = f"conv{n}d"
     x = require_tensor(input, name)
     require_tensor(weight, name, "weight", 2)
+    if bias is not None:
+        require_tensor(bias, name, "bias", 3)
     try:
         shapes.conv_shape(
             n, x._array.shape, weight._array.shape, None if bias is None else bias._array.shape, stride, padding, dilation, groups
@@ -183,7 +249,8 @@ def _convolve(n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, pad
         pads = ((0, 0),) * n if padding == "valid" else shapes.same_padding(weight._array.shape[2:], dilation)
     else:
         pads = tuple((p, p) for p in per_dimension(padding, n))
-    out = conv_op.call(x, weight, bias, stride=stride, padding=pads, dilation=dilation, groups=groups)
+    stride, dilation = (shapes.within(steps, x._array.shape[2:], pads) for steps in (stride, dilation))
+    out = in_format(conv_op.call(x, weight, bias, stride=stride, padding=pads, dilation=dilation, groups=groups), x, weight)
     if not weight._array.shape[1] and weight._array.shape[0]:  # of no channels PyTorch makes none
         out = F.slice(out, dim=1, start=0, end=0, step=1)
     return F.squeeze(out, dims=(0,)) if single else out
@@ -252,6 +319,8 @@ def _transpose(
     name = f"conv_transpose{n}d"
     x = require_tensor(input, name)
     require_tensor(weight, name, "weight", 2)
+    if bias is not None:
+        require_tensor(bias, name, "bias", 3)
     out_shape = shapes.conv_transpose_shape(
         n, x._array.shape, weight._array.shape, None if bias is None else bias._array.shape, stride, padding, output_padding, groups,
         dilation,
@@ -266,13 +335,14 @@ def _transpose(
         x,
         weight,
         x_shape=tuple(out_shape),
-        stride=per_dimension(stride, n),
+        stride=shapes.within(per_dimension(stride, n), out_shape[2:], pads),
         padding=pads,
-        dilation=per_dimension(dilation, n),
+        dilation=shapes.within(per_dimension(dilation, n), out_shape[2:], pads),
         groups=groups,
     )
     if bias is not None:
         out = out + bias.reshape(1, -1, *(1,) * n)
+    out = in_format(out, x, weight)
     return F.squeeze(out, dims=(0,)) if single else out
 
 

@@ -142,6 +142,7 @@ def _ctc(xp: Any, x: Any, *, targets: Any, used: Any, lengths: Any, blank: int) 
 ctc_op = defop(
     "ctc_loss",
     "log_probs",
+    host=True,
     forward=_ctc,
     aux=True,
     aval=lambda x, **_: ((x[0][1],), x[1]),
@@ -150,6 +151,7 @@ ctc_op = defop(
 defop(
     "ctc_grad",
     "grad log_probs loss alpha",
+    host=True,
     forward=lambda xp, g, x, loss, alpha, *, targets, used, lengths, blank: kernels.ctc.call.gradient(
         g, x, loss, alpha, targets, used, lengths, blank
     ),

@@ -7,7 +7,9 @@ from warnings import warn
 
 import numpy as np
 
+from ...backends.halves import HALVES
 from ...backends.native import fused
+from ...backends.numpy_cpu import namespace_of
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.inplace import check_writable, overwrite
@@ -17,9 +19,10 @@ from ...core.streams import generator as random
 from ...core.streams.distributions import bernoulli
 from ...core.tensor import Tensor
 from ...core.tracing import constant
-from ...errors import ArgumentValueError, DtypeError, UnsupportedError
+from ...errors import ArgumentValueError, DtypeError, OperationError, UnsupportedError
 from ...ir.formula import FORMULAS, Formula
 from .._rules import require_tensor
+from .._samples import Sample
 
 FORMULAS["dropout"] = Formula(lambda m, x, keep, *, scale: m.where(keep, x * scale, x * 0.0), masks=(1,))
 
@@ -40,10 +43,13 @@ dropout_op = defop(
     jvp="linear",
     grad_name="Mul",
     traits="masks passes diagonal",
+    samples=lambda rng: [Sample((rng.random((3, 4)),), {"keep": rng.random((3, 4)) > 0.5, "scale": 2.0})],
 )
 
 
 def _check_p(p: float) -> None:
+    if p != p:
+        raise OperationError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not 0.0 <= p <= 1.0:
         raise ArgumentValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
@@ -77,7 +83,10 @@ def _drop(x: Tensor, p: float, training: bool, channels: bool = False) -> Tensor
         keep = bernoulli(random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, bool)
     else:
         keep = _mask_of(x._array, p, bool)
-    return dropout_op.call(x, keep=keep, scale=1.0 / (1.0 - p))
+    keep = namespace_of(x._array).from_host(keep)
+    scale, kind = 1.0 / (1.0 - p), x._array.dtype
+    # PyTorch's mask has the input's dtype, and so has the factor.
+    return dropout_op.call(x, keep=keep, scale=float(kind.type(scale)) if kind in HALVES else scale)
 
 
 def _in_place(x: Tensor, result: Tensor, name: str) -> Tensor:
@@ -184,6 +193,8 @@ def _alpha(x: Tensor, p: float, training: bool, channels: bool) -> Tensor:
         return x * wrap(constant(np.zeros((), x._array.dtype)))
     _check_kind(x)
     if channels:
+        if x.ndim < 2:
+            raise OperationError("Feature dropout requires at least 2 dimensions in the input")
         shape = x._array.shape
         keep = bernoulli(random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, x._array.dtype)
     else:

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from ... import config
+from ...backends import numpy_cpu
+from ...backends.halves import HALVES
 from ...backends.native import kernels
+from ...backends.sparse import SparseArray, package
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.inplace import bump
@@ -21,6 +24,7 @@ from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import ArgumentValueError, IndexOutOfRangeError, OperationError, UnsupportedError
 from .._rules import require_tensor
+from .._samples import Sample
 from ..index.scatter import inside
 
 _F32 = np.dtype(np.float32)
@@ -29,7 +33,7 @@ _F32 = np.dtype(np.float32)
 def _rows_grad(xp: Any, g: Any, *, index: Any, rows: int) -> Any:
     """Rows of `g` added up at their index."""
     flat, where = g.reshape(index.size, g.shape[-1]), index.reshape(-1)
-    if g.dtype is _F32 and config.kernels and flat.size:
+    if xp is numpy_cpu and g.dtype is _F32 and config.kernels and flat.size:
         made = kernels.indexing.embedding.scatter_add_rows(flat, where, rows)
         if made is not None:
             return made
@@ -37,8 +41,12 @@ def _rows_grad(xp: Any, g: Any, *, index: Any, rows: int) -> Any:
     order = xp.argsort(where, kind="stable")
     ordered = where[order]
     if flat.size:
-        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-        out[ordered[starts]] = np.add.reduceat(flat[order], starts, axis=0)
+        first = xp.ones(ordered.shape, bool)
+        first[1:] = ordered[1:] != ordered[:-1]
+        starts = xp.flatnonzero(first)
+        wide = _F32 if g.dtype in HALVES else g.dtype  # sums of two-byte floats are rounded once
+        added = xp.add.reduceat(flat[order].astype(wide, copy=False), starts, axis=0)
+        out[ordered[starts]] = added.astype(g.dtype, copy=False)
     return out
 
 
@@ -50,13 +58,14 @@ embedding_grad = defop(
     vjp={"grad": lambda F, g, index: F.embedding(g, index=index, padding=-1, by_frequency=False)},
     jvp="linear",
     grad_name="EmbeddingDenseBackward",
+    samples=lambda rng: [Sample((rng.random((2, 3, 4)),), {"index": np.array([[0, 2, 2], [1, 0, 4]]), "rows": 5})],
 )
 
 
 def _embedding_vjp(F: Any, g: Any, weight_shape: Any, index: Any, padding: int, by_frequency: bool) -> Any:
     if padding >= 0:
-        kept = (index != padding)[..., None].astype(g.dtype if F.raw else g._array.dtype)
-        g = g * (kept if F.raw else wrap(kept))
+        kept = (index != padding)[..., None]
+        g = F.where(kept if F.raw else wrap(kept), g, 0)  # no product: a gradient that is not finite is left out, too
     if by_frequency:
         counts = np.bincount(index.reshape(-1), minlength=weight_shape[0])[index]
         scale = (1.0 / counts)[..., None].astype(g.dtype if F.raw else g._array.dtype)
@@ -78,7 +87,44 @@ embedding_op = defop(
     vjp={"weight": _embedding_vjp},
     jvp="linear",
     onnx=_onnx_embedding,
+    samples=lambda rng: [
+        Sample((rng.random((5, 4)),), {"index": np.array([[0, 2, 2], [1, 0, 4]]), "padding": -1, "by_frequency": False})
+    ],
 )
+
+
+def _sparse_vjp(F: Any, g: Any, weight_shape: Any, index: Any, padding: int) -> Any:
+    """The rows of the gradient that are looked up, each as often as it is, in coordinates."""
+    flat = index.reshape(-1).astype(np.int64)
+    rows = g.reshape((flat.size, weight_shape[1]))
+    if padding >= 0 and (flat == padding).any():
+        kept = np.flatnonzero(flat != padding)
+        flat, rows = flat[kept], rows[kept] if F.raw else F.index_select(rows, wrap(kept), dim=0)
+    made = SparseArray("coo", weight_shape, rows if F.raw else rows._array, flat[None])
+    return made if F.raw else package()._convert.build(made, rows)
+
+
+embedding_sparse_op = defop(
+    "embedding_sparse",
+    "weight",
+    forward=lambda xp, w, *, index, padding: xp.take(w, index, 0),
+    aval=lambda w, index, **_: ((*index.shape, w[0][-1]), w[1]),
+    vjp={"weight": _sparse_vjp},
+    jvp="linear",
+    grad_name="Embedding",
+    onnx=_onnx_embedding,
+)
+
+
+def _looked_up(weight: Tensor, index: Any, padding: int, by_frequency: bool, sparse: bool) -> Tensor:
+    """The rows, by the operation whose gradient is dense or by the one whose gradient is sparse."""
+    if not sparse:
+        return embedding_op.call(weight, index=index, padding=padding, by_frequency=by_frequency)
+    if tracing.tracer():
+        tracing.tracer().refuse("a gradient is sparse (`sparse=True`)")
+    if by_frequency and weight.requires_grad:
+        raise OperationError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+    return embedding_sparse_op.call(weight, index=index, padding=padding)
 
 
 _INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
@@ -158,7 +204,7 @@ def embedding(
         weight: `(rows, columns)`.
         padding_idx: this row gets no gradient.
         max_norm: rows that are looked up are first shrunk in place to this norm.
-        sparse: accepted; the gradient is dense.
+        sparse: the gradient is a sparse tensor of the rows that were looked up.
 
     Raises:
         IndexError: an index out of range. RuntimeError: indices that are no integers.
@@ -179,9 +225,7 @@ def embedding(
     index = _indices("embedding", input, rows)
     if max_norm is not None:
         _renormalise(w, index, max_norm, norm_type)
-    out = embedding_op.call(
-        w, index=index, padding=-1 if padding_idx is None else padding_idx, by_frequency=bool(scale_grad_by_freq)
-    )
+    out = _looked_up(w, index, -1 if padding_idx is None else padding_idx, bool(scale_grad_by_freq), sparse)
     return out if out._node is None else reads_later(out, input)
 
 
@@ -258,7 +302,10 @@ def embedding_bag(
         bag, counts = constant(np.repeat(np.arange(bags), size)), constant(np.full((bags, 1), size, kind))
     else:
         bag, counts = tracing.effect(_bags, starts, index, padding_idx, kind)
-    looked = embedding_op.call(weight, index=index, padding=-1, by_frequency=bool(scale_grad_by_freq))
+    if sparse and mode == "max":
+        raise ArgumentValueError("max mode does not support sparse weights")
+    padding = padding_idx if sparse and padding_idx is not None else -1
+    looked = _looked_up(weight, index, padding, bool(scale_grad_by_freq), sparse)
     if looked._node is not None:
         reads_later(looked, input)
     if per_sample_weights is not None:

@@ -79,7 +79,8 @@ def grid_sample(
         input: `(N, C, H, W)` or `(N, C, D, H, W)`.
         grid: `(N, H_out, W_out, 2)` with (x, y), or `(N, D_out, H_out, W_out, 3)` with (x, y, z).
         mode: "bilinear", "nearest" or "bicubic" (4-d only).
-        padding_mode: "zeros", "border" or "reflection" for positions outside.
+        padding_mode: "zeros", "border" or "reflection" for positions outside. With "zeros", "bilinear" and "bicubic" give NaN in a
+            plane at a position that is NaN or infinite; in a volume such a position is outside.
 
     Returns:
         `(N, C, *grid's spatial sizes)`.
@@ -126,6 +127,10 @@ def grid_sample(
         raise OperationError(f"expected scalar type {x.dtype.scalar_type_name} but found {g.dtype.scalar_type_name}")
     if mode == "bicubic" and n != 2:
         raise OperationError("grid_sampler(): bicubic interpolation only supports 4D input")
+    kind = x._array.dtype
+    if mode == "nearest" and kind.itemsize == 2:  # elements are picked, by positions in float32
+        wide = np.dtype(np.float32)
+        return F.cast(grid_sample(F.cast(x, dtype=wide), F.cast(g, dtype=wide), mode, padding_mode, align), dtype=kind)
     if config.kernels and type(x._array) is type(g._array) is np.ndarray and x._array.dtype == g._array.dtype:
         how = {"mode": mode, "padding": padding_mode, "align": align}
         if _way(x._array, how).kernel("sample") is not None:
@@ -208,10 +213,11 @@ def _composed(x: Tensor, g: Tensor, mode: str, padding_mode: str, align: bool) -
     raw = [g[..., n - 1 - d] for d in range(n)]
     if mode == "bicubic":
         return _bicubic(x, raw, size, padding_mode, align)
-    at = [_position(raw[d], size[d], padding_mode, align) for d in range(n)]
-    # PyTorch's rule for NaN positions: outside.
+    at = [_position(raw[d], size[d], padding_mode, align, n == 2) for d in range(n)]
     if mode == "nearest":
-        return _gather(x, [tracing.effect(_whole, a._array, True)[0] for a in at], (0,) * n, "zeros", align, None)
+        value = _gather(x, [tracing.effect(_whole, a._array, True)[0] for a in at], (0,) * n, "zeros", align, None)
+        # The gradient of the positions is 0, not missing.
+        return F.where(wrap(constant(np.ones((1,) * (n + 2), bool))), value, raw[0].unsqueeze(1))
     low, floats = zip(*[tracing.effect(_whole, a._array, False) for a in at], strict=True)
     total = None
     for corner in np.ndindex((2,) * n):
@@ -224,6 +230,9 @@ def _composed(x: Tensor, g: Tensor, mode: str, padding_mode: str, align: bool) -
         total = value if total is None else total + value
     assert total is not None
     return total
+
+
+_FAR = 1e9  # outside of every image
 
 
 def _unnormalise(at: Any, size: int, align: bool) -> Any:
@@ -241,13 +250,16 @@ def _reflect(at: Any, twice_low: int, twice_high: int) -> Any:
     return F.where(flips.remainder(2.0) == 0, extra + low, span - extra + low)
 
 
-def _position(at: Any, size: int, padding: str, align: bool) -> Any:
-    """Input coordinate of a grid value under the padding rule."""
+def _position(at: Any, size: int, padding: str, align: bool, plane: bool) -> Any:
+    """Input coordinate of a grid value under the padding rule; what is not a number comes first in planes and last in volumes."""
     at = _unnormalise(at, size, align)
     if padding == "reflection":
         at = _reflect(at, 0, 2 * (size - 1)) if align else _reflect(at, -1, 2 * size - 1)
     if padding in ("border", "reflection"):
         at = at.clamp(0, size - 1)
+        at = F.where(at != at, 0 if plane else size - 1, at)
+    elif not plane:  # in planes it stays what it is: PyTorch weights the zeros outside by it
+        at = F.where(at.abs() < _FAR, at, -10.0)
     return at
 
 
@@ -275,10 +287,10 @@ def _cubic_tensors(t: Any, a: float) -> list[Any]:
 
 
 def _whole(at: np.ndarray, nearest: bool, infinite: float | None = -10.0) -> tuple[np.ndarray, np.ndarray]:
-    """Positions rounded (to below, or to the nearest) as int64 and in their own dtype; what is no number lies outside."""
+    """Positions rounded (to below, or to the nearest) as int64 and in their own dtype; what is not a number lies outside."""
     known = np.nan_to_num(at, nan=-10.0, posinf=infinite, neginf=infinite)
-    made = (np.rint(known) if nearest else np.floor(known)).astype(np.int64)
-    return made, made.astype(at.dtype)
+    made = np.rint(known) if nearest else np.floor(known)
+    return np.clip(made.astype(np.float64), -_FAR, _FAR).astype(np.int64), made
 
 
 def _flat_places(
@@ -317,6 +329,5 @@ def _gather(x: Tensor, low: Sequence[np.ndarray], shift: Sequence[int], padding:
     index, inside = tracing.effect(_flat_places, list(low), shift, x._array.shape, padding, align)
     rows = x.reshape(batch, channels, -1)
     value = F.take_along(rows, wrap(index), dim=2, unique=False).reshape(batch, channels, *low[0].shape[1:])
-    if weight is not None:
-        value = value * weight.unsqueeze(1)
-    return F.where(wrap(inside), value, 0.0)
+    value = F.where(wrap(inside), value, 0.0)
+    return value if weight is None else value * weight.unsqueeze(1)

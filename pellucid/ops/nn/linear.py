@@ -15,9 +15,11 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...errors import DtypeError, ShapeError, facts_of
+from ...errors import DtypeError, OperationError, ShapeError, facts_of
 from .._rules import require_tensor
-from ..linalg.matmul import batched_matmul
+from .._samples import cases
+from ..linalg.matmul import batched_matmul, matmul_by_aten
+from ..shape.view import viewable
 
 
 def _linear_vjp(F: Any, g: Any, input: Any, weight: Any, needs: Any) -> tuple[Any, ...]:
@@ -67,6 +69,24 @@ def _onnx_linear(c: Any) -> Any:
     return c.emit("Add", out, c[2]) if c.has(2) else out
 
 
+def linear_by_aten(A: Any, input: Any, weight: Any, bias: Any) -> Any:
+    """A linear layer by operators of aten; NotImplemented for what is to be refused."""
+    wide = input._array.ndim
+    if weight._array.ndim != 2 or not wide or bias is not None and bias._array.ndim != 1:
+        return NotImplemented
+    if bias is None:
+        return matmul_by_aten(A, input, A.t(weight))
+    if wide == 2:
+        return A.addmm(bias, input, A.t(weight))
+    if wide == 1:
+        return A.squeeze.dim(A.addmm(bias, A.unsqueeze(input, 0), A.t(weight)), 0)
+    shape = list(input._array.shape)
+    if not viewable(input, (prod(shape[:-1]), shape[-1])):
+        return A.add.Tensor(matmul_by_aten(A, input, A.t(weight)), bias)
+    flat = A.view(input, [prod(shape[:-1]), shape[-1]])
+    return A.view(A.addmm(bias, flat, A.t(weight)), [*shape[:-1], weight._array.shape[0]])
+
+
 linear_op = defop(
     "linear",
     "input weight bias?",
@@ -74,9 +94,18 @@ linear_op = defop(
     aval=lambda x, w, b: ((*x[0][:-1], w[0][0]), x[1]),
     vjp=_linear_vjp,
     grad_name="Addmm",
+    variant=lambda n: ("MmBackward0", (0, 1)) if n.plan.needs[2] is None else ("AddmmBackward0", (2, 0, 1)),
     batch=_batch_linear,
     onnx=_onnx_linear,
     autocast="lower",
+    traits="multiplies",
+    aten=lambda A, x, w, b: linear_by_aten(A, x, w, b),
+    samples=cases(
+        (((2, 3, 4), (5, 4), (5,)), {}),
+        (((4,), (5, 4), (5,)), {}),
+        (((0, 4), (5, 4), (5,)), {}),
+        complex=True,
+    ),
 )
 
 
@@ -118,6 +147,8 @@ def _autocasting() -> bool:
 def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Vectors, and shapes that do not fit."""
     a, w = input._array, weight._array
+    if w.ndim > 2:
+        raise OperationError(f"t() expects a tensor with <= 2 dimensions, but self is {w.ndim}D", op="linear")
     if a.ndim == 1 and w.ndim == 2 and a.shape == w.shape[1:] and type(a) is type(w) is ndarray and not state.slow:
         if a.dtype is w.dtype and a.dtype.kind == "f" and (bias is None or bias._array.shape == w.shape[:1]):
             return linear_op.call(input, weight, bias)
@@ -171,6 +202,12 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """
     for k, (name, t) in enumerate((("input1", input1), ("input2", input2), ("weight", weight)), start=1):
         require_tensor(t, "bilinear", name, k)
+    kinds = {"input1": input1.dtype, "input2": input2.dtype, "weight": weight.dtype}
+    if bias is not None:
+        kinds["bias"] = require_tensor(bias, "bilinear", "bias", 4).dtype
+    if len({*kinds.values()}) > 1:
+        found = ", ".join(f"{name}: {kind.c_name}" for name, kind in kinds.items())
+        raise DtypeError(f"All tensors must have the same dtype, got {found}", op="bilinear")
     a, b, w = input1._array.shape, input2._array.shape, weight._array.shape
     if len(a) != len(b):
         raise ShapeError(f"bilinear(): input dimensions do not match: got {len(a)} and {len(b)}")

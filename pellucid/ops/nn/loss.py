@@ -8,24 +8,38 @@ from typing import Any
 import numpy as np
 
 from ... import config
+from ...backends import numpy_cpu
+from ...backends.halves import HALVES, in_float32
 from ...backends.native import kernels
+from ...backends.numpy_cpu import namespace_of
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
-from ...core.tape import reads_later, titled
+from ...core.tape import reads_later, titled, value_at
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...dtypes import BY_NUMPY, promote_types
-from ...errors import ArgumentValueError, DtypeError, IndexOutOfRangeError, OperationError, ShapeError, ShapeValueError
+from ...errors import (
+    ArgumentValueError,
+    DtypeError,
+    IndexOutOfRangeError,
+    OperationError,
+    ShapeError,
+    ShapeValueError,
+    UnsupportedError,
+)
 from ...ir.formula import Formula
 from ...shapes import broadcast_shapes
-from .._rules import full_precision, require_tensor
+from .._rules import asked_for, full_precision, library, require_tensor, values
+from .._rules import constant as as_constant
+from .._samples import REAL, Sample, elementwise
 from ..index.scatter import inside
 from .linear import linear
 
 _F32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
+_KERNELS = (_F32, np.dtype(np.float64))  # the floats that native code is for
 
 
 def get_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
@@ -53,11 +67,6 @@ def reduce_loss(loss: Tensor, reduction: str, title: str = "") -> Tensor:
     return titled(loss, title) if title else loss
 
 
-def _const(F: Any, array: np.ndarray) -> Any:
-    """A constant for a rule: the array, or a tensor on it."""
-    return array if F.raw else wrap(array)
-
-
 # ---- classes ----------------------------------------------------------------------------------
 def _check_classes(x: np.ndarray, t: np.ndarray, weight: Tensor | None, ignore_index: int, reduction: str) -> None:
     if reduction not in ("none", "mean", "sum"):
@@ -77,7 +86,7 @@ def _check_classes(x: np.ndarray, t: np.ndarray, weight: Tensor | None, ignore_i
                 hint="one row of logits wants one class number",
             )
     elif x.ndim == 2:
-        if t.ndim > 1:
+        if t.ndim > 1 and x.shape[0] == t.shape[0]:
             raise OperationError("0D or 1D target tensor expected, multi-target not supported", op="nll_loss")
         if x.shape[0] != (t.shape[0] if t.ndim else 1) or t.ndim == 0:
             raise ShapeValueError(
@@ -157,14 +166,19 @@ def nll_loss(
     tensor(0.3000)
     """
     reduction = get_reduction(size_average, reduce, reduction)
-    x, t = require_tensor(input, "nll_loss")._array, require_tensor(target, "nll_loss", "target", 2)._array
+    x, t = require_tensor(input, "nll_loss_nd")._array, require_tensor(target, "nll_loss_nd", "target", 2)._array
     _check_classes(x, t, weight, ignore_index, reduction)
     dim = 1 if x.ndim > 1 else 0
     tracing.check(_out_of_range, t, x.shape[dim], ignore_index)
+    if not input.dtype.is_floating_point:
+        kernel = "nll_loss_out_frame" if x.ndim < 3 else "nll_loss2d_forward_out_frame"
+        raise UnsupportedError(
+            f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'", hint="convert first: x.float()"
+        )
     if x.ndim == 1:
         t = t.reshape(())
     valid, safe, factor, count = _weights_of_rows(t, weight, ignore_index, x.dtype)
-    picked = F.take_along(input, wrap(np.expand_dims(safe, dim)), dim=dim, unique=True)
+    picked = F.take_along(input, wrap(namespace_of(safe).expand_dims(safe, dim)), dim=dim, unique=True)
     picked = F.squeeze(picked, dims=(dim,))
     loss = -picked * wrap(factor)
     if tracing.tracer() or not valid.all():
@@ -176,7 +190,7 @@ def nll_loss(
 
 def _weights_of_rows(t: np.ndarray, weight: Tensor | None, ignore_index: int, kind: Any) -> tuple[np.ndarray, ...]:
     """Which rows count, their labels (0 where they do not), their weights, and the sum of those."""
-    if tracing.tracer():
+    if tracing.tracer() or type(t) is not np.ndarray:
         return _recorded_weights(wrap(t), weight, ignore_index, kind)
     valid = np.asarray(t != ignore_index)
     safe = np.where(valid, t, 0).astype(np.int64, copy=False)
@@ -187,7 +201,7 @@ def _weights_of_rows(t: np.ndarray, weight: Tensor | None, ignore_index: int, ki
 
 
 def _recorded_weights(t: Tensor, weight: Tensor | None, ignore_index: int, kind: Any) -> tuple[np.ndarray, ...]:
-    """The same in operations, which a program repeats."""
+    """The same in operations, which a program repeats and a device computes."""
     valid = F.ne(t, ignore_index)
     safe = F.where(valid, F.cast(t, dtype=np.dtype(np.int64)), 0)
     factor = F.cast(valid, dtype=kind)
@@ -206,7 +220,9 @@ def nll_loss2d(
 
 
 def _ce_forward(xp: Any, x: Any, *, target: Any, ignore_index: int, reduction: str) -> Any:
-    if x.dtype is _F32 and config.kernels:
+    if xp is numpy_cpu and x.dtype in HALVES:
+        return in_float32(_ce_forward, xp, x, target=target, ignore_index=ignore_index, reduction=reduction)
+    if xp is numpy_cpu and x.dtype in _KERNELS and config.kernels:
         made = kernels.rows.softmax.cross_entropy(np.ascontiguousarray(x), target, None, ignore_index, 0.0, reduction)
         if made is not None:
             loss, saved = made
@@ -234,13 +250,13 @@ def _ce_vjp(F: Any, g: Any, input: Any, aux: Any, target: Any, ignore_index: int
         if made is not None:
             return made
     count = saved if kind == "plain" else 1.0 if saved[1] is None else float(saved[1].sum())
-    array = input if F.raw else input._array
+    array, target = values(F, input), library(F).to_host(target)
     valid = target != ignore_index
     onehot = np.zeros(array.shape, array.dtype)
     onehot[np.arange(len(target)), np.where(valid, target, 0)] = 1
     scale = (valid / count if count else valid * np.nan).astype(array.dtype)[:, None]
     rows = F.reshape(g, shape=(-1, 1)) if reduction == "none" else g
-    return (F.softmax(input, dim=1) - _const(F, onehot)) * _const(F, scale) * rows
+    return (F.softmax(input, dim=1) - as_constant(F, onehot)) * as_constant(F, scale) * rows
 
 
 cross_entropy_op = defop(
@@ -250,9 +266,15 @@ cross_entropy_op = defop(
     aux=True,
     vjp={"input": _ce_vjp},
     grad_name="NllLoss",
-    variant=lambda _, shape: f"{_nll_title(shape)}Backward0",
+    host=True,
+    variant=lambda n: f"{_nll_title(value_at(n.inputs[0])[0])}Backward0",
     autocast="float32",
     traits="saturates",
+    samples=lambda rng: [
+        Sample((rng.random((3, 4)),), {"target": np.array([0, 3, 1]), "ignore_index": ignored, "reduction": how})
+        for ignored in (-100, 3)
+        for how in ("mean", "sum", "none")
+    ],
 )
 
 
@@ -282,24 +304,33 @@ def cross_entropy(
     reduction = get_reduction(size_average, reduce, reduction)
     x = require_tensor(input, "cross_entropy_loss", "input")._array
     t = require_tensor(target, "cross_entropy_loss", "target", 2)._array
+    if weight is not None:
+        require_tensor(weight, "cross_entropy_loss", "weight", 3)
     if not 0.0 <= label_smoothing <= 1.0:
         raise OperationError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     if (
         x.ndim == 2 and weight is None and label_smoothing == 0.0 and t.dtype is _INT64 and t.shape == x.shape[:1]
-        and reduction in ("mean", "sum", "none") and type(x) is np.ndarray and x.dtype.kind == "f"
+        and reduction in ("mean", "sum", "none") and type(x) is np.ndarray and (x.dtype.kind == "f" or x.dtype in HALVES)
     ):  # fmt: skip
         tracing.check(_out_of_range, t, x.shape[1], ignore_index, again=True)
         out = cross_entropy_op.call(input, target=t, ignore_index=ignore_index, reduction=reduction)
         return out if out._node is None else reads_later(out, target)
+    if (
+        not input.dtype.is_floating_point
+        and label_smoothing <= 1.0
+        and (t.dtype.kind not in "iub" or t.shape != x.shape or not x.ndim)
+    ):
+        kernel = "log_softmax_kernel_impl" if x.ndim > 2 else "log_softmax_lastdim_kernel_impl"
+        raise UnsupportedError(
+            f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'",
+            op="cross_entropy",
+            hint="convert first: x.float()",
+        )
     if t.shape == x.shape and t.dtype.kind not in "iub":
         return _soft_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
     if t.shape == x.shape and x.ndim:
         name = target.dtype.scalar_type_name
         raise DtypeError(f"Expected floating point type for target with class probabilities, got {name}", op="cross_entropy")
-    if x.dtype.kind not in "f" and not input.dtype.is_floating_point:
-        raise OperationError(
-            f"\"log_softmax_lastdim_kernel_impl\" not implemented for '{input.dtype.scalar_type_name}'", op="cross_entropy"
-        )
     if x.ndim:
         _check_classes(x, t, weight, ignore_index, reduction)
     dim = 1 if x.ndim > 1 else 0
@@ -370,6 +401,8 @@ clamp_min_number = defop(
     traits="saturates",
     title="clamp",
     onnx=lambda c: c.emit("Max", c[0], c.number(c.p["low"])),
+    aten=lambda A, x, *, low: A.clamp_min(x, low),
+    samples=elementwise(REAL, params=({"low": 0.5},)),
 )
 
 
@@ -391,6 +424,7 @@ bce_op = defop(
     },
     elementwise=True,
     onnx=_onnx_bce,
+    samples=lambda rng: [Sample((rng.uniform(0.1, 0.9, (2, 3)), rng.random((2, 3))))],
 )
 
 
@@ -416,6 +450,7 @@ def binary_cross_entropy(
     tensor(0.6931)
     """
     reduction = get_reduction(size_average, reduce, reduction)
+    asked_for("size", target, input)
     x, t = require_tensor(input, "binary_cross_entropy")._array, require_tensor(target, "binary_cross_entropy", "target", 2)._array
     if x.shape != t.shape:
         raise ShapeValueError(
@@ -466,6 +501,7 @@ bce_logits_op = defop(
     autocast="float32",
     traits="saturates",
     onnx=lambda c: c.emit("Sub", c.emit("Softplus", c[0]), c.emit("Mul", c[0], c[1])),
+    samples=lambda rng: [Sample((rng.standard_normal((2, 3)), rng.random((2, 3))))],
 )
 
 
@@ -489,6 +525,7 @@ def binary_cross_entropy_with_logits(
     """
     reduction = get_reduction(size_average, reduce, reduction)
     name = "binary_cross_entropy_with_logits"
+    asked_for("size", target, input)
     x, t = require_tensor(input, name)._array, require_tensor(target, name, "target", 2)._array
     if x.shape != t.shape:
         raise ShapeValueError(
@@ -496,6 +533,7 @@ def binary_cross_entropy_with_logits(
             op=name,
             hint=shape_hint(x.shape, t.shape),
         )
+    has_log_sigmoid(input)
     if t.dtype.kind == "b":
         raise DtypeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.",
@@ -522,6 +560,13 @@ def binary_cross_entropy_with_logits(
     return reduce_loss(loss, reduction, "BinaryCrossEntropyWithLogits")
 
 
+def has_log_sigmoid(input: Tensor) -> None:
+    """Refuse what PyTorch's losses of logits find no logarithm of a sigmoid for."""
+    if not input.dtype.is_floating_point:
+        kind = input.dtype.scalar_type_name
+        raise UnsupportedError(f"\"log_sigmoid_cpu\" not implemented for '{kind}'", hint="convert first: x.float()")
+
+
 @public(namespace="nn.functional torch")
 @full_precision
 def kl_div(
@@ -541,6 +586,11 @@ def kl_div(
     """
     reduction = get_reduction(size_average, reduce, reduction)
     require_tensor(input, "kl_div"), require_tensor(target, "kl_div", "target", 2)
+    for kind in (input.dtype, target.dtype):
+        if kind.is_complex:
+            raise DtypeError("kl_div: Complex inputs not supported.")
+        if kind.is_integral:
+            raise DtypeError("kl_div: Integral inputs not supported.", hint="convert first: x.float()")
     if reduction == "mean":
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the "
@@ -569,6 +619,7 @@ def shape_hint(a: tuple[int, ...], b: tuple[int, ...]) -> str | None:
 
 def check_pair(name: str, input: Tensor, target: Tensor) -> None:
     """Tensors of shapes that broadcast; a difference is warned about as PyTorch does."""
+    asked_for("size", target, input)
     x, t = require_tensor(input, name)._array.shape, require_tensor(target, name, "target", 2)._array.shape
     if x == t:
         return
@@ -603,6 +654,7 @@ def linear_cross_entropy(
 
 def _check_linear_loss(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     """PyTorch's errors for shapes that do not fit together in `linear_cross_entropy`."""
+    asked_for("dim", input, weight)
     x = tuple(require_tensor(input, "linear_cross_entropy")._array.shape)
     w = tuple(require_tensor(weight, "linear_cross_entropy", "linear_weight", 2)._array.shape)
     if not 1 <= len(x) <= 2:

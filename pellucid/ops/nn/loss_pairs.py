@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
+from ...backends.halves import HALVES
 from ...core import tracing
 from ...core.bind import common_dtype, wrap
 from ...core.modes import state
@@ -15,14 +17,23 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...core.tracing import constant
 from ...dtypes import can_cast, promote_types
-from ...errors import ArgumentTypeError, ArgumentValueError, DtypeError, OperationError, ShapeValueError, UnsupportedError
+from ...errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    DimensionError,
+    DtypeError,
+    OperationError,
+    ShapeError,
+    ShapeValueError,
+    UnsupportedError,
+)
 from ...ir.formula import Formula
 from ...shapes import broadcast_shapes
-from .._rules import full_precision, require_tensor
-from .._samples import Sample
-from .loss import check_pair, get_reduction, reduce_loss
+from .._numbers import fitting
+from .._rules import asked_for, full_precision, require_tensor
+from .._samples import Sample, cases
+from .loss import check_pair, get_reduction, has_log_sigmoid, reduce_loss
 
 
 def _onnx_squared_difference(c: Any) -> Any:
@@ -35,8 +46,8 @@ mse_op = defop(
     "input target",
     formula=Formula(lambda m, x, t: m.square(x - t), "fhi"),
     vjp={
-        "input": lambda g, input, target: g * (2.0 * (input - target)),
-        "target": lambda g, input, target: g * (2.0 * (target - input)),
+        "input": lambda g, input, target: g * 2.0 * (input - target),  # twice the difference might be infinite
+        "target": lambda g, input, target: g * 2.0 * (target - input),
     },
     promote="common",
     elementwise=True,
@@ -44,6 +55,7 @@ mse_op = defop(
     autocast="float32",
     title="squared error",
     onnx=_onnx_squared_difference,
+    samples=cases((((2, 3), (2, 3)), {}), (((2, 1), (3,)), {}), complex=False),
 )
 
 
@@ -95,18 +107,27 @@ def _paired(name: str, input: Tensor, target: Tensor, kernel: str = "") -> tuple
     check_pair(name, input, target)
     a, b = input._array, target._array
     kind = common_dtype([input, target])
-    if kernel and kind.is_integral:
+    if kernel and not kind.is_floating_point:
         raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'", hint="convert first: x.float()")
+    if kernel and "b" in (a.dtype.kind, b.dtype.kind):  # numbers of the other's type
+        input, target = (F.cast(t, dtype=kind.numpy) if t._array.dtype.kind == "b" else t for t in (input, target))
     if a.dtype == b.dtype or a.shape == b.shape:
         return input, target
     shape = broadcast_shapes(a.shape, b.shape)
     return F.expand(input, shape=shape), F.expand(target, shape=shape)
 
 
+def _held_by(own: dtypes.dtype, kind: dtypes.dtype, name: str = "") -> None:
+    """Refuse to write results of type `kind` into a tensor of type `own`, which is called `name` in the error."""
+    if not can_cast(kind, own):
+        name = name or own.scalar_type_name
+        raise DtypeError(f"result type {kind.scalar_type_name} can't be cast to the desired output type {name}")
+
+
 def _single(input: Tensor, target: Tensor) -> bool:
-    """Whether one operation serves: plain floats of one type, not two bytes wide, and nobody who watches the steps."""
+    """Whether one operation serves: plain floats of one type, and nobody who watches the steps."""
     kind = input._array.dtype
-    return not state.slow and kind.kind == "f" and kind.itemsize >= 4 and target._array.dtype == kind
+    return not state.slow and (kind in HALVES or kind.kind == "f") and target._array.dtype == kind
 
 
 def _reduce_weighted(loss: Tensor, weight: Tensor | None, reduction: str, title: str = "") -> Tensor:
@@ -185,10 +206,10 @@ def smooth_l1_loss(
 @full_precision
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
     """Squared error below `delta` and delta times absolute error above. Source: Huber, 1964."""
+    check_pair("huber_loss", input, target)
+    own = input.dtype
+    _held_by(own, common_dtype([input, target]))
     input, target = _paired("huber_loss", input, target, "huber_cpu")
-    own, common = input.dtype, common_dtype([input, target])
-    if not can_cast(common, own):
-        raise DtypeError(f"result type {common.scalar_type_name} can't be cast to the desired output type {own.scalar_type_name}")
     if not isinstance(delta, (int, float)):
         raise ArgumentTypeError(f"huber_loss(): argument 'delta' (position 4) must be float, not {type(delta).__name__}")
     if delta <= 0:
@@ -196,7 +217,9 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     if _single(input, target):
         return _reduce_weighted(huber_op.call(input, target, delta=delta, scale=1.0), weight, reduction, "HuberLoss")
     d = (input - target).abs()
-    loss = F.where(d <= delta, d * d * 0.5, (d - 0.5 * delta) * delta)
+    near = d < delta
+    beyond = d if math.isfinite(delta) else F.where(near, 0.0, d)  # no slope of what is not taken: 0 times infinity
+    loss = F.where(near, d * d * 0.5, (beyond - 0.5 * delta) * delta)
     if own.is_floating_point and loss.dtype is not own:
         loss = F.cast(loss, dtype=own.numpy)  # as PyTorch, whatever the target's type
     return _reduce_weighted(loss, weight, reduction, "HuberLoss")
@@ -209,10 +232,16 @@ def soft_margin_loss(
 ) -> Tensor:
     """log(1 + exp(-target * input)), targets 1 or -1."""
     reduction = get_reduction(size_average, reduce, reduction)
-    require_tensor(target, "soft_margin_loss", "target", 2)
-    loss = F.softplus_of(-target * require_tensor(input, "soft_margin_loss"))
-    if input.dtype.is_floating_point and target.dtype.is_floating_point and loss.dtype is not input.dtype:
-        loss = F.cast(loss, dtype=input._array.dtype)  # as PyTorch, whatever the target's type
+    x, t = require_tensor(input, "soft_margin_loss"), require_tensor(target, "soft_margin_loss", "target", 2)
+    # PyTorch computes in the memory of -input: the target has to fit its shape and type.
+    own, away = x.dtype, -x
+    shape = broadcast_shapes(x._array.shape, t._array.shape)
+    if shape != tuple(x._array.shape):
+        raise ShapeError(f"output with shape {list(x._array.shape)} doesn't match the broadcast shape {list(shape)}")
+    _held_by(own, common_dtype([x, t]))
+    _held_by(own, own if own.category > 1 else dtypes.get_default_dtype())
+    loss = F.softplus_of(away * (F.cast(t, dtype=own.numpy) if t.dtype is dtypes.bool_ else t))
+    loss = loss if loss.dtype is own else F.cast(loss, dtype=own.numpy)
     return reduce_loss(loss, reduction, "SoftMarginLoss")
 
 
@@ -225,6 +254,7 @@ def gaussian_nll_loss(
     Raises:
         ValueError: a negative variance, or one of a shape that does not fit.
     """
+    asked_for("size", input)
     if not isinstance(var, Tensor):
         if var < 0:
             raise ArgumentValueError("var has negative entry/entries")
@@ -240,13 +270,25 @@ def gaussian_nll_loss(
     if reduction not in ("none", "mean", "sum"):
         raise ArgumentValueError(reduction + " is not valid")
     tracing.check(_check_variance, var._array)
-    safe = F.where(var < eps, wrap(constant(np.asarray(eps, var._array.dtype))), var)
-    # PyTorch clamps the variance outside of the graph: its gradient is that of the clamped value.
-    safe = var + (safe - var).detach()
+    if var.dtype.is_integral and isinstance(eps, float):
+        _held_by(var.dtype, dtypes.get_default_dtype(), var.dtype.c_name)
+    safe = floored_op.call(var, low=eps)
     loss = 0.5 * (safe.log() + (input - target) ** 2 / safe)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
     return reduce_loss(loss, reduction)
+
+
+# PyTorch puts the limit under the variance outside of the graph: the gradient is that of the limited value.
+floored_op = defop(
+    "floored",
+    "input",
+    formula=Formula(lambda m, x, *, low: m.maximum(x, low)),
+    vjp={"input": lambda g: g},
+    jvp="elementwise",
+    elementwise=True,
+    samples=lambda rng: [Sample((rng.uniform(0.5, 2.0, (3, 4)),), {"low": 0.25})],
+)
 
 
 def _check_variance(a: np.ndarray) -> None:
@@ -284,8 +326,7 @@ def margin_ranking_loss(
 ) -> Tensor:  # fmt: skip
     """max(0, -target * (input1 - input2) + margin): target 1 wants input1 ranked higher."""
     reduction = get_reduction(size_average, reduce, reduction)
-    for k, (name, t) in enumerate((("input1", input1), ("input2", input2), ("target", target)), start=1):
-        require_tensor(t, "margin_ranking_loss", name, k)
+    asked_for("dim", input1, input2, target)
     if not input1.ndim == input2.ndim == target.ndim:
         raise OperationError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
@@ -303,8 +344,10 @@ def hinge_embedding_loss(
     """`input` where target is 1, max(0, margin - input) where it is -1."""
     reduction = get_reduction(size_average, reduce, reduction)
     x, t = require_tensor(input, "hinge_embedding_loss"), require_tensor(target, "hinge_embedding_loss", "target", 2)
-    far = F.where(t != 1, (margin - x).clamp(min=0), 0.0)
-    near = F.where(t != -1, x, 0.0)
+    # The margin and 0 are numbers of the input's type.
+    margin, zero = (fitting(number, x.dtype) for number in (margin, 0))
+    far = F.where(t != 1, (margin - x).clamp(min=zero), zero)
+    near = F.where(t != -1, x, zero)
     return reduce_loss(far + near, reduction)
 
 
@@ -315,13 +358,25 @@ def multilabel_soft_margin_loss(
 ) -> Tensor:  # fmt: skip
     """Mean over the classes of binary cross entropies with logits."""
     reduction = get_reduction(size_average, reduce, reduction)
-    x, t = require_tensor(input, "multilabel_soft_margin_loss"), require_tensor(target, "multilabel_soft_margin_loss", "target", 2)
+    x: Tensor = require_tensor(input, "log_sigmoid")
+    t: Any = target  # a number serves
+    has_log_sigmoid(x)
     loss = t * F.softplus_of(-x) + (1 - t) * F.softplus_of(x)
     if weight is not None:
         loss = loss * weight
-    classes = x._array.shape[-1] if x.ndim else 1
-    loss = loss.sum(dim=-1) / classes
+    if not x.ndim:
+        raise DimensionError("Dimension specified as -1 but tensor has no dimensions")
+    loss = loss.sum(dim=-1) / x._array.shape[-1]
     return reduce_loss(loss, reduction)
+
+
+def _check_margin_types(kernel: str, input: Tensor, target: Tensor) -> None:
+    if input.dtype not in (dtypes.float32, dtypes.float64):
+        raise UnsupportedError(
+            f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'", hint="convert first: x.float()"
+        )
+    if target.dtype is not dtypes.int64:
+        raise DtypeError(f"expected scalar type Long but found {target.dtype.scalar_type_name}")
 
 
 def _check_multi(name: str, x: Tensor, t: Tensor, label_rows: bool) -> tuple[int, int]:
@@ -335,7 +390,10 @@ def _check_multi(name: str, x: Tensor, t: Tensor, label_rows: bool) -> tuple[int
         if tuple(b) != tuple(a):
             raise OperationError(f"inconsistent target size: {list(b)} for input of size: {list(a)}")
     elif t.ndim > 1 or t._array.size != rows:
-        raise OperationError(f"inconsistent target size, expected {rows} but got {list(b)}")
+        raise OperationError(
+            f"{name}: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected target size "
+            f"[{rows}], but got {list(b)}. Input has shape {list(a)}."
+        )
     return rows, classes
 
 
@@ -382,6 +440,7 @@ def multi_margin_loss(
             if weight.ndim != 1
             else OperationError(f"inconsistent weight size, expected {classes} but got {list(weight._array.shape)}")
         )
+    _check_margin_types("multi_margin_loss_cpu_kernel", input, target)
     x = input.reshape(rows, classes)
     column, t, others = tracing.effect(_classes_of, target._array, rows, classes)
     own = F.take_along(x, wrap(column), dim=1, unique=True)
@@ -407,6 +466,7 @@ def multilabel_margin_loss(
     """
     reduction = get_reduction(size_average, reduce, reduction)
     rows, classes = _check_multi("multilabel_margin_loss", input, target, True)
+    _check_margin_types("multilabel_margin_loss_forward_out_frame", input, target)
     x = input.reshape(rows, classes)
     listed, counted = tracing.effect(_wanted_classes, target._array, rows, classes)
     own = F.take_along(x, wrap(listed), dim=1, unique=False)
@@ -456,7 +516,7 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """1 - cos(x1, x2) where target is 1, max(0, cos(x1, x2) - margin) where it is -1."""
+    """Cosine embedding loss: 1 - cos(x1, x2) where target is 1, max(0, cos(x1, x2) - margin) where it is -1."""
     reduction = get_reduction(size_average, reduce, reduction)
     for k, (name, t) in enumerate((("input1", input1), ("input2", input2), ("target", target)), start=1):
         require_tensor(t, "cosine_embedding_loss", name, k)
@@ -480,7 +540,7 @@ def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False,
     size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin) with p-norm distances.
+    """Triplet loss: max(0, d(anchor, positive) - d(anchor, negative) + margin) with p-norm distances.
 
     Args:
         swap: use the smaller of d(anchor, negative) and d(positive, negative). Source: Balntas et al., 2016.
@@ -505,7 +565,7 @@ def _triplet(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
-    return reduce_loss((near - far + margin).clamp(min=0), reduction)
+    return reduce_loss((near + margin - far).clamp(min=0), reduction)
 
 
 @public(namespace="nn.functional")

@@ -9,24 +9,31 @@ from typing import Any
 import numpy as np
 
 from ... import config
+from ...backends import numpy_cpu
+from ...backends.halves import HALVES, in_float32, widened
 from ...backends.native import kernels
+from ...backends.numpy_cpu import as_array
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.inplace import bump
 from ...core.interpret import thread
+from ...core.modes import state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
-from ...core.tensor import Tensor
-from ...errors import ArgumentValueError, DtypeError, OperationError, ShapeError
+from ...core.tensor import FAST_TYPES, Tensor
+from ...errors import ArgumentValueError, DtypeError, OperationError, ShapeError, UnsupportedError
+from .._format import in_format
 from .._rules import require_tensor
+from .._samples import Sample
 
 _F32 = np.dtype(np.float32)
+_KERNELS = (_F32, np.dtype(np.float64))  # the floats that native code of rows is for
 
 
 def _wide(x: Any) -> Any:
     """Two-byte floats are normalised in float32."""
-    return x if x.dtype.itemsize > 2 else x.astype(np.float32)
+    return widened(x)
 
 
 # Every norm here is (x - mean) * rstd over some axes, then an affine map: the rules below serve them all.
@@ -60,9 +67,11 @@ def _recompute(F: Any, x: Any, axes: tuple[int, ...], count: int, eps: float, ce
 
 # ---- layer and RMS norm ------------------------------------------------------------------------
 def _layer_norm(xp: Any, x: Any, weight: Any, bias: Any, *, shape: tuple[int, ...], eps: float, centered: bool) -> Any:
+    if xp is numpy_cpu and x.dtype in HALVES:
+        return in_float32(_layer_norm, xp, x, weight, bias, shape=shape, eps=eps, centered=centered)
     if type(x) is np.ndarray:
         x = np.ascontiguousarray(x)  # the result is contiguous whatever the input is
-    if x.dtype is _F32 and config.kernels:
+    if xp is numpy_cpu and x.dtype in _KERNELS and config.kernels:
         if centered:
             made = kernels.rows.norm.layer_norm(x, shape, weight, bias, eps)
             if made is not None:
@@ -137,7 +146,37 @@ layer_norm_op = defop(
     batch=lambda b: b.call(*b.values) if b.first_only else None,
     traits="recentres",
     onnx=_onnx_layer_norm,
+    samples=lambda rng: [
+        Sample(
+            (rng.random((2, 3, 4)), rng.random(shape) if affine else None, rng.random(shape) if affine and centered else None), how
+        )
+        for shape in ((4,), (3, 4))
+        for affine in (True, False)
+        for centered in (True, False)
+        for how in [{"shape": shape, "eps": 1e-5, "centered": centered}]
+    ],
 )
+
+
+def _mixed(name: str, input: Tensor, *parameters: Tensor | None) -> bool:
+    """Whether half-precision numbers meet parameters of float32.
+
+    Raises:
+        RuntimeError: the types are mixed in any other way.
+    """
+    kind = input._array.dtype
+    given = [p for p in parameters if p is not None and p._array.dtype != kind]
+    if not given:
+        return False
+    first = next(p for p in parameters if p is not None)
+    if first._array.dtype == kind:
+        found, wanted = given[0].dtype.scalar_type_name, input.dtype.scalar_type_name
+        raise DtypeError(f"expected scalar type {wanted} but found {found}", op=name)
+    single = all(p is None or p._array.dtype == _F32 for p in parameters)
+    if single and kind.itemsize == 2:
+        return True
+    wrong = "all inputs must share same datatype." if single else "expect parameter to have scalar type of Float"
+    raise DtypeError(f"mixed dtype (CPU): {wrong}", op=name, hint=f"a parameter is {given[0].dtype}, the input {input.dtype}")
 
 
 _INTEGERS = {int}
@@ -145,6 +184,9 @@ _INTEGERS = {int}
 
 def _check_normalized(name: str, x: Tensor, shape: Any, weight: Tensor | None, bias: Tensor | None) -> tuple[int, ...]:
     require_tensor(x, name)
+    for position, (what, t) in enumerate((("weight", weight), ("bias", bias)), start=3):
+        if t is not None:
+            require_tensor(t, name, what, position)
     if type(shape) is not tuple or {*map(type, shape)} != _INTEGERS:
         shape = tuple(int(s) for s in shape) if not isinstance(shape, int) else (shape,)
     if not shape:
@@ -184,6 +226,7 @@ def layer_norm(
     tensor([[-1.0000,  1.0000]])
     """
     shape = _check_normalized("layer_norm", input, normalized_shape, weight, bias)
+    _mixed("layer_norm", input, weight, bias)
     return layer_norm_op.call(input, weight, bias, shape=shape, eps=float(eps), centered=True)
 
 
@@ -209,12 +252,20 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
 
 
 # ---- batch norm --------------------------------------------------------------------------------
+def _all_tensors(name: str, *parameters: Any) -> None:
+    for position, (what, t) in enumerate(zip(("weight", "bias", "running_mean", "running_var"), parameters, strict=True), start=2):
+        if t is not None:
+            require_tensor(t, name, what, position)
+
+
 def _channel_shape(ndim: int) -> tuple[int, ...]:
     return (1, -1) + (1,) * (ndim - 2)
 
 
 def _batch_norm(xp: Any, x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
-    if x.dtype is _F32 and x.size and config.kernels:
+    if xp is numpy_cpu and x.dtype in HALVES:
+        return in_float32(_batch_norm, xp, x, weight, bias, eps=eps)
+    if xp is numpy_cpu and x.dtype in _KERNELS and x.size and config.kernels:
         made = kernels.rows.channel_norm.batch_norm(x, weight, bias, None, None, 0.0, eps)
         if made is not None:
             return made[0], ("kernel", made[1], made[2])
@@ -274,6 +325,10 @@ batch_norm_op = defop(
     grad_name="NativeBatchNorm",
     traits="recentres",
     onnx=_onnx_batch_norm,
+    samples=lambda rng: [
+        Sample((rng.random((3, 2, 4)), rng.random(2), rng.random(2)), {"eps": 1e-5}),
+        Sample((rng.random((5, 3)), None, None), {"eps": 1e-3}),
+    ],
 )
 
 
@@ -299,6 +354,7 @@ def batch_norm(
             [ 1.0000]])
     """
     a = require_tensor(input, "batch_norm")._array
+    _all_tensors("batch_norm", weight, bias, running_mean, running_var)
     if a.ndim == 1 and a.size == 0:
         return input.clone()
     if training:
@@ -307,8 +363,15 @@ def batch_norm(
         check_several_values(a.shape)
     if a.ndim < 2:
         raise ShapeError(f"Expected at least 2 dimensions, but got {a.ndim}-dimensional tensor", op="batch_norm")
+    if not a.size:
+        return _nothing_normalised(input, weight, bias)
+    if not input.dtype.is_floating_point:
+        raise UnsupportedError(
+            f"\"batch_norm\" not implemented for '{input.dtype.scalar_type_name}'", hint="convert first: x.float()"
+        )
     if training:
         _check_pair(running_mean, running_var)
+    _mixed("batch_norm", input, weight, bias, running_mean, running_var)
     channels = a.shape[1]
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if t is not None and t._array.size != channels:
@@ -327,7 +390,9 @@ def batch_norm(
         if bias is not None:
             out = out + bias.reshape(shape)
         return out if out._array.dtype == a.dtype else F.cast(out, dtype=a.dtype)
-    moves = (running_mean is not None or running_var is not None) and type(a) is np.ndarray and a.size
+    if input._array.size:
+        _check_mapped(input, running_mean, running_var)
+    moves = (running_mean is not None or running_var is not None) and not input.is_meta and a.size
     share = 0.0 if momentum is None else momentum
     if moves and thread.stack.save:  # which may end the call when it saves (a checkpoint's): PyTorch has moved them by then
         _update_running(a, running_mean, running_var, share, None, eps)
@@ -336,6 +401,28 @@ def batch_norm(
     if moves:
         _update_running(a, running_mean, running_var, share, out, eps)
     return out
+
+
+def _check_mapped(input: Tensor, *running: Tensor | None) -> None:
+    """Refuse samples of a `vmap` that would all move the same running statistics."""
+    if type(input) not in FAST_TYPES:
+        from ...core.transforms.batching import Batched
+
+        if isinstance(input, Batched) and any(t is not None and not isinstance(t, Batched) for t in running):
+            raise OperationError(
+                "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were "
+                "not batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be False.If you "
+                "are using a prebuilt module and do not need eval mode, please see the functorch website for resources on how to patch "
+                "your module to work with vmap"
+            )
+
+
+def _nothing_normalised(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """What PyTorch makes of images without elements: it looks at the first weight alone, so that there need not be one for each channel."""
+    out = input.clone()
+    if weight is not None:
+        out = out * weight.select(0, 0)
+    return out if bias is None else out + bias.select(0, 0)
 
 
 def _shaped(t: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -362,7 +449,7 @@ def _update_running(
         saved = next((v for v in node.saved if isinstance(v, tuple) and len(v) == 3 and isinstance(v[0], str)), None)
     running = [None if t is None else t._array for t in (mean, var)]
     if saved is not None:
-        tracing.effect(_move_by_saved, running, np.asarray(saved[1]), np.asarray(saved[2]), a.shape, momentum, eps, writes=(0,))
+        tracing.effect(_move_by_saved, running, as_array(saved[1]), as_array(saved[2]), a.shape, momentum, eps, writes=(0,))
     else:
         tracing.effect(_move_by_batch, running, a, momentum, writes=(0,))
     for t in (mean, var):
@@ -409,6 +496,66 @@ def _move_by_instances(running: list[Any], a: Any, momentum: float) -> None:
 
 
 # ---- group, instance, local response -----------------------------------------------------------
+# ---- group norm --------------------------------------------------------------------------------
+def _group_norm(xp: Any, x: Any, weight: Any, bias: Any, *, groups: int, eps: float) -> Any:
+    if xp is numpy_cpu and x.dtype in HALVES:
+        return in_float32(_group_norm, xp, x, weight, bias, groups=groups, eps=eps)
+    if xp is numpy_cpu and x.dtype in _KERNELS and config.kernels:
+        made = kernels.rows.channel_norm.group_norm(np.ascontiguousarray(x), groups, weight, bias, eps)
+        if made is not None:
+            return made[0], ("kernel", made[1], made[2])
+    rows = x.reshape(x.shape[0], groups, math.prod(x.shape[1:]) // groups)
+    xhat, mean, rstd = _normalize(xp, rows, (2,), eps, True)
+    out, shape = xhat.reshape(x.shape), _channel_shape(x.ndim)
+    if weight is not None:
+        out = out * weight.reshape(shape)
+    if bias is not None:
+        out = out + bias.reshape(shape)
+    return out.astype(x.dtype, copy=False), ("plain", mean.reshape(-1), rstd.reshape(-1))
+
+
+def _group_norm_vjp(
+    F: Any, g: Any, input: Any, weight: Any, bias_shape: Any, aux: Any, needs: Any, groups: int, eps: float
+) -> tuple[Any, ...]:
+    kind, mean, rstd = aux
+    if F.raw and kind == "kernel":
+        made = kernels.rows.channel_norm.group_norm_backward(g, np.ascontiguousarray(input), mean, rstd, groups, weight)
+        if made is not None:
+            return made[0], made[1] if needs[1] else None, made[2] if needs[2] else None
+    whole, affine = tuple(input.shape), _channel_shape(len(input.shape))
+    count = math.prod(whole[1:]) // groups
+    shape = (whole[0], groups, count)
+    rows = F.reshape(input, shape=shape)
+    if F.raw:
+        rstd = rstd.reshape(shape[0], groups, 1)
+        xhat = (_wide(rows) - mean.reshape(rstd.shape)) * rstd
+    else:
+        xhat, rstd = _recompute(F, rows, (2,), count, eps, True)
+    axes = (0, *range(2, len(whole)))
+    gw = F.sum(g * F.reshape(xhat, shape=whole), dim=axes, keepdim=False) if needs[1] else None
+    gb = F.sum(g, dim=axes, keepdim=False) if needs[2] else None
+    scaled = F.reshape(g * F.reshape(weight, shape=affine) if weight is not None else g, shape=shape)
+    gx = F.reshape(_input_grad(F, scaled, xhat, rstd, (2,), count, True), shape=whole) if needs[0] else None
+    return gx, gw, gb
+
+
+group_norm_op = defop(
+    "group_norm",
+    "input weight? bias?",
+    forward=_group_norm,
+    aux=True,
+    aval=lambda x, w, b, **_: x,
+    vjp=_group_norm_vjp,
+    grad_name="NativeGroupNorm",
+    traits="recentres",
+    aten=lambda A, x, w, b, *, groups, eps: A.group_norm(x, groups, w, b, eps),
+    samples=lambda rng: [
+        Sample((rng.random((3, 4, 5)), rng.random(4), rng.random(4)), {"groups": 2, "eps": 1e-5}),
+        Sample((rng.random((2, 6)), None, None), {"groups": 3, "eps": 1e-3}),
+    ],
+)
+
+
 @public(namespace="nn.functional", names="group_norm")
 def group_norm_functional(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
@@ -444,7 +591,9 @@ def group_norm(
     shape = require_tensor(input, "group_norm")._array.shape
     if len(shape) < 2:
         raise ShapeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
-    if num_groups <= 0:
+    if num_groups == 0:
+        raise ZeroDivisionError("integer division or modulo by zero")
+    if num_groups < 0:
         raise OperationError("Expected num groups to be greater than 0, got " + str(num_groups))
     if shape[1] % num_groups:
         raise OperationError(
@@ -459,8 +608,13 @@ def group_norm(
                 f"{list(t._array.shape)} and input of shape {list(shape)}",
                 op="group_norm",
             )
+    if _mixed("group_norm", input, weight, bias):
+        return F.cast(group_norm(F.cast(input, dtype=_F32), num_groups, weight, bias, eps), dtype=input._array.dtype)
+    x = input._array
     if math.prod(shape) == 0:
         out = input.clone()
+    elif not state.slow and type(x) is np.ndarray and (x.dtype.kind == "f" or x.dtype in HALVES):  # nobody watches the steps
+        return in_format(group_norm_op.call(input, weight, bias, groups=num_groups, eps=float(eps)), input)
     else:
         inner = math.prod(shape[1:]) // num_groups
         rows = input.reshape(shape[0], num_groups, inner)
@@ -470,7 +624,7 @@ def group_norm(
         out = out * weight.reshape(affine)
     if bias is not None:
         out = out + bias.reshape(affine)
-    return out
+    return in_format(out, input)
 
 
 def _check_pair(running_mean: Tensor | None, running_var: Tensor | None) -> None:
@@ -491,6 +645,7 @@ def instance_norm(
     Source: Ulyanov, Vedaldi, Lempitsky, "Instance Normalization", 2016.
     """
     shape = require_tensor(input, "instance_norm")._array.shape
+    _all_tensors("instance_norm", weight, bias, running_mean, running_var)
     if use_input_stats and math.prod(shape[2:]) == 1:
         raise ArgumentValueError(
             f"Expected more than 1 spatial element when training, got input size torch.Size({list(shape)})", op="instance_norm"
@@ -500,6 +655,8 @@ def instance_norm(
             "Expected running_mean and running_var to be defined when use_input_stats is false", op="instance_norm"
         )
     _check_pair(running_mean, running_var)
+    if not math.prod(shape) and len(shape) > 1:
+        return _nothing_normalised(input, *[None if t is None else t.repeat(shape[0]) for t in (weight, bias)])
     if len(shape) > 1:
         for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
             if t is None:
@@ -509,22 +666,18 @@ def instance_norm(
             if t._array.size != shape[1]:
                 wanted, own = shape[0] * shape[1], shape[0] * t._array.size
                 raise ShapeError(f"{name} should contain {wanted} elements not {own}", op="instance_norm")
-    kind = input._array.dtype
-    for name, t in (("weight", weight), ("bias", bias)):
-        if t is not None and t._array.dtype != kind and not (kind.itemsize == 2 and t._array.dtype == _F32):
-            wrong = (
-                "all inputs must share same datatype."
-                if t._array.dtype == _F32
-                else "expect parameter to have scalar type of Float"
-            )
-            raise DtypeError(
-                f"mixed dtype (CPU): {wrong}", op="instance_norm", hint=f"the {name} is {t.dtype}, the input {input.dtype}"
-            )
+    if not input.dtype.is_floating_point:
+        raise UnsupportedError(
+            f"\"batch_norm\" not implemented for '{input.dtype.scalar_type_name}'", hint="convert first: x.float()"
+        )
+    _mixed("instance_norm", input, weight, bias, running_mean, running_var)
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if len(shape) < 3:
         raise ShapeError(f"Expected at least 3 dimensions, but got {len(shape)}-dimensional tensor", op="instance_norm")
     n, c = shape[0], shape[1]
+    if input._array.size:
+        _check_mapped(input, running_mean, running_var)
     if running_mean is not None and running_var is not None:
         tracing.effect(_move_by_instances, [running_mean._array, running_var._array], input._array, momentum, writes=(0,))
         for t in (running_mean, running_var):

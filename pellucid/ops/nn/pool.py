@@ -17,7 +17,9 @@ from ...core.public import public
 from ...core.tape import reads_later
 from ...core.tensor import Tensor
 from ...errors import OperationError, ShapeError, UnsupportedError
+from .._format import in_format
 from .._rules import per_dimension, require_tensor
+from .._samples import cases
 
 Sizes = int | Sequence[int]
 
@@ -69,6 +71,10 @@ max_pool_op = defop(
     batch=_batch_images,
     traits="passes",
     onnx=_onnx_max_pool,
+    samples=cases(
+        (((2, 2, 5, 6),), {"kernel": (3, 2), "stride": (2, 1), "padding": (1, 0), "dilation": (1, 2), "ceil_mode": False}),
+        (((1, 2, 7),), {"kernel": (3,), "stride": (3,), "padding": (0,), "dilation": (1,), "ceil_mode": True}),
+    ),
 )
 
 max_pool_grad = defop(
@@ -79,6 +85,7 @@ max_pool_grad = defop(
     vjp={"grad": lambda F, g, index: F.pool_gather(g, index=index)},
     jvp="linear",
     grad_name="MaxPool2DWithIndicesBackward",
+    samples=cases((((1, 2, 3),), {"index": np.array([[[4, 1, 1], [0, 2, 5]]]), "x_shape": (1, 2, 6)})),
 )
 
 
@@ -95,6 +102,7 @@ pool_gather = defop(
     aval=lambda x, index: (tuple(index.shape), x[1]),
     vjp={"input": lambda F, g, input_shape, index: F.max_pool_grad(g, index=index, x_shape=input_shape)},
     jvp="linear",
+    samples=cases((((1, 2, 6),), {"index": np.array([[[4, 1, 1], [0, 2, 5]]])})),
 )
 
 
@@ -160,6 +168,7 @@ adaptive_max_op = defop(
     batch=_batch_images,
     traits="passes",
     onnx=lambda c: _onnx_adaptive(c, "Max"),
+    samples=cases((((2, 2, 5, 6),), {"output_size": (2, 3)}), (((1, 2, 7),), {"output_size": (3,)})),
 )
 
 
@@ -174,6 +183,8 @@ def _onnx_avg_pool(c: Any) -> Any:
     )  # fmt: skip
     return out if c.p["divisor"] is None else c.emit("Mul", out, c.number(math.prod(kernel) / c.p["divisor"]))
 
+
+_WINDOWS = {"kernel": (3, 2), "stride": (2, 1), "padding": (1, 0)}  # of samples
 
 avg_pool_op = defop(
     "avg_pool",
@@ -198,6 +209,11 @@ avg_pool_op = defop(
     batch=_batch_images,
     traits="passes",
     onnx=_onnx_avg_pool,
+    samples=cases(
+        (((2, 2, 5, 6),), {**_WINDOWS, "ceil_mode": False, "include_pad": True, "divisor": None}),
+        (((2, 2, 5, 6),), {**_WINDOWS, "ceil_mode": True, "include_pad": False, "divisor": None}),
+        (((2, 2, 5, 6),), {**_WINDOWS, "ceil_mode": False, "include_pad": True, "divisor": 5}),
+    ),
 )
 
 avg_pool_grad = defop(
@@ -214,6 +230,10 @@ avg_pool_grad = defop(
     },
     jvp="linear",
     grad_name="AvgPool2DBackward",
+    samples=cases(
+        (((2, 2, 3, 5),), {"x_shape": (2, 2, 5, 6), **_WINDOWS, "ceil_mode": False, "include_pad": True, "divisor": None}),
+        (((2, 2, 3, 5),), {"x_shape": (2, 2, 5, 6), **_WINDOWS, "ceil_mode": True, "include_pad": False, "divisor": None}),
+    ),
 )
 
 adaptive_avg_op = defop(
@@ -226,6 +246,7 @@ adaptive_avg_op = defop(
     batch=_batch_images,
     traits="passes",
     onnx=lambda c: _onnx_adaptive(c, "Average"),
+    samples=cases((((2, 2, 5, 6),), {"output_size": (2, 3)}), (((1, 2, 7),), {"output_size": (3,)})),
 )
 
 adaptive_avg_grad = defop(
@@ -236,6 +257,7 @@ adaptive_avg_grad = defop(
     vjp={"grad": lambda F, g, grad_shape: F.adaptive_avg_pool(g, output_size=tuple(grad_shape[2:]))},
     jvp="linear",
     grad_name="AdaptiveAvgPool2DBackward",
+    samples=cases((((2, 2, 2, 3),), {"x_shape": (2, 2, 5, 6)}), (((1, 2, 3),), {"x_shape": (1, 2, 7)})),
 )
 
 
@@ -282,22 +304,24 @@ def _max(
         _check_dtype(x, f"max_pool{max(n, 2)}d", _INTEGERS)
     kernel = per_dimension(kernel_size, n)
     x, lead = _batched(x, n)
-    out = max_pool_op.call(
-        x, kernel=kernel, stride=_stride(stride, kernel, n), padding=per_dimension(padding, n), dilation=per_dimension(dilation, n),
-        ceil_mode=bool(ceil_mode),
-    )  # fmt: skip
+    pads = per_dimension(padding, n)
+    step, spread = (
+        shapes.within(v, x._array.shape[2:], [(p, p) for p in pads])
+        for v in (_stride(stride, kernel, n), per_dimension(dilation, n))
+    )
+    out = in_format(max_pool_op.call(x, kernel=kernel, stride=step, padding=pads, dilation=spread, ceil_mode=bool(ceil_mode)), x)
     if not return_indices:
         return _back(out, lead)
     index = tracing.effect(
         _maxima,
         x._array,
         kernel,
-        _stride(stride, kernel, n),
-        per_dimension(padding, n),
-        per_dimension(dilation, n),
+        step,
+        pads,
+        spread,
         bool(ceil_mode),
     )
-    places = wrap(index)
+    places = in_format(wrap(index), x)
     return _back(reads_later(out, places), lead), _back(places, lead)
 
 
@@ -351,7 +375,7 @@ def max_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """The largest value of each window of `(N, C, H, W)`; see `max_pool1d`.
+    """Max pooling: the largest value of each window of `(N, C, H, W)`; see `max_pool1d`.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.max_pool2d(torch.arange(16.0).reshape(1, 1, 4, 4), 2)
@@ -366,7 +390,7 @@ def max_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """The largest value of each window of `(N, C, D, H, W)`; see `max_pool1d`.
+    """Max pooling: the largest value of each window of `(N, C, D, H, W)`; see `max_pool1d`.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.max_pool3d(torch.ones(1, 1, 2, 2, 2), 2).shape
@@ -386,11 +410,12 @@ def _avg(
     _check_dtype(x, "avg_pool3d_out_frame" if n == 3 else "avg_pool2d", (dtypes.int64,))
     kernel = per_dimension(kernel_size, n)
     x, lead = _batched(x, n)
+    pads = per_dimension(padding, n)
+    step = shapes.within(_stride(stride, kernel, n), x._array.shape[2:], [(p, p) for p in pads])
     out = avg_pool_op.call(
-        x, kernel=kernel, stride=_stride(stride, kernel, n), padding=per_dimension(padding, n), ceil_mode=bool(ceil_mode),
-        include_pad=bool(include_pad), divisor=divisor,
-    )  # fmt: skip
-    return _back(out, lead)
+        x, kernel=kernel, stride=step, padding=pads, ceil_mode=bool(ceil_mode), include_pad=bool(include_pad), divisor=divisor
+    )
+    return _back(in_format(out, x) if n < 3 else out, lead)
 
 
 @public(namespace="nn.functional torch")
@@ -467,16 +492,22 @@ def _check_fits(shape: Sequence[int], itemsize: int) -> None:
 
 
 def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
+    whole = output_size == 1 or isinstance(output_size, (tuple, list)) and tuple(output_size) == (1,) * n
+    if whole and isinstance(input, Tensor) and n < input.ndim < n + 3 and 0 in input._array.shape[-n:]:
+        return input.mean(dim=tuple(range(-n, 0)), keepdim=True)  # of nothing: NaN, where other sizes are refused
     x, lead, size = _adaptive(f"adaptive_avg_pool{n}d", n, input, output_size)
-    return _back(adaptive_avg_op.call(x, output_size=size), lead)
+    out = adaptive_avg_op.call(x, output_size=size)
+    return _back(in_format(out, x) if n < 3 else out, lead)
 
 
 def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
     x, lead, size = _adaptive(f"adaptive_max_pool{n}d", n, input, output_size)
     out = adaptive_max_op.call(x, output_size=size)
+    out = in_format(out, x) if n < 3 else out
     if not return_indices:
         return _back(out, lead)
     places = wrap(tracing.effect(_adaptive_maxima, x._array, size))
+    places = in_format(places, x) if n < 3 else places
     return _back(reads_later(out, places), lead), _back(places, lead)
 
 

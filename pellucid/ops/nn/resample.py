@@ -19,10 +19,13 @@ from ...backends.native import kernels
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import ArgumentValueError, OperationError, UnsupportedError
+from .._format import in_format
 from .._rules import require_tensor
+from .._samples import cases
 
 _F32 = np.dtype(np.float32)
 
@@ -33,7 +36,7 @@ def _apply_taps(xp: Any, x: Any, *, axis: int, index: Any, weight: Any, size: in
         made = kernels.windows.taps.apply(x, axis, kernels.windows.taps.make_table(index, weight, size))
         if made is not None:
             return made
-    out = None
+    out, (index, weight) = None, xp.from_host((index, weight))
     shape = [1] * x.ndim
     shape[axis] = -1
     for t in range(index.shape[1]):
@@ -50,11 +53,11 @@ def _apply_taps_back(xp: Any, g: Any, *, axis: int, index: Any, weight: Any, siz
         made = kernels.windows.taps.apply(g, axis, kernels.windows.taps.make_table(index, weight, size).transposed)
         if made is not None:
             return made
-    g = xp.moveaxis(g, axis, -1)
+    g, (index, weight) = xp.moveaxis(g, axis, -1), xp.from_host((index, weight))
     matrix = xp.zeros((index.shape[0], size), g.dtype if g.dtype.itemsize > 2 else np.float32)
-    rows = np.arange(index.shape[0])
+    rows = xp.arange(index.shape[0])
     for t in range(index.shape[1]):
-        np.add.at(matrix, (rows, index[:, t]), 1 if weight is None else weight[:, t])
+        xp.add.at(matrix, (rows, index[:, t]), 1 if weight is None else weight[:, t])
     out = xp.matmul(g.astype(matrix.dtype, copy=False), matrix).astype(g.dtype, copy=False)
     return xp.moveaxis(out, -1, axis)
 
@@ -85,6 +88,17 @@ taps_op = defop(
     jvp="linear",
     grad_name="UpsampleLinear1D",
     onnx=_onnx_resample_axis,
+    samples=cases(
+        (
+            ((2, 4, 3),),
+            {
+                "axis": 1,
+                "index": np.array([[0, 1], [2, 2], [3, 1]]),
+                "weight": np.array([[0.5, 0.5], [0.2, 0.8], [1.0, -0.5]]),
+                "size": 4,
+            },
+        )
+    ),
 )
 
 defop(
@@ -93,7 +107,51 @@ defop(
     forward=_apply_taps_back,
     vjp={"grad": lambda F, g, axis, index, weight, size: F.resample_axis(g, axis=axis, index=index, weight=weight, size=size)},
     jvp="linear",
+    samples=cases(
+        (
+            ((2, 3, 3),),
+            {
+                "axis": 1,
+                "index": np.array([[0, 1], [2, 2], [3, 1]]),
+                "weight": np.array([[0.5, 0.5], [0.2, 0.8], [1.0, -0.5]]),
+                "size": 4,
+            },
+        )
+    ),
 )
+
+
+def _apply_bytes(xp: Any, x: Any, *, axis: int, index: Any, weight: Any, shift: int) -> Any:
+    """`_apply_taps` on bytes: integer weights are 2**shift times the real ones, and the sum is rounded once."""
+    index, weight = xp.from_host((index, weight))
+    shape = [1] * x.ndim
+    shape[axis] = -1
+    out = 1 << (shift - 1)
+    for t in range(index.shape[1]):
+        out = out + xp.take(x, index[:, t], axis).astype(np.int32) * weight[:, t].reshape(shape)
+    return xp.clip(out >> shift, 0, 255).astype(np.uint8)
+
+
+bytes_op = defop("resample_axis_bytes", "input", forward=_apply_bytes)
+
+
+@functools.lru_cache(maxsize=128)
+def _byte_taps(
+    mode: str, out: int, size: int, scale: float | None, align: bool, antialias: bool
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """(outputs, taps) indices, integer weights and their binary digits: as many as leave the largest weight in 16 bits with a sign.
+
+    Taps beyond an edge are added to the edge's before they are rounded. Pillow's resampling is the source of the rounding.
+    """
+    index, weight = _taps(mode, out, size, scale, align, antialias)
+    assert weight is not None
+    merged = np.zeros_like(weight)
+    for t in range(weight.shape[1]):  # a repeated index keeps its weight at its first place
+        np.add.at(merged, (np.arange(len(index)), (index == index[:, t : t + 1]).argmax(1)), weight[:, t])
+    shift = 0
+    while shift < 22 and int(0.5 + merged.max() * (1 << (shift + 1))) < 1 << 15:
+        shift += 1
+    return index, np.trunc(merged * (1 << shift) + np.copysign(0.5, merged)).astype(np.int32), shift
 
 
 def _source(out: int, size: int, scale: float | None, align: bool, clamp: bool) -> np.ndarray:
@@ -149,7 +207,7 @@ def _antialias_taps(mode: str, out: int, size: int, scale: float | None, align: 
         step = (size - 1) / (out - 1) if out > 1 else 0.0
     else:
         step = 1.0 / scale if scale is not None and scale > 0 else size / out
-    reach = 2.0 if mode == "cubic" else 1.0
+    reach = {"cubic": 2.0, "lanczos": 3.0}.get(mode, 1.0)
     support = reach * step if step >= 1 else reach
     inverse = 1.0 / step if step >= 1 else 1.0
     centers = step * (np.arange(out) + 0.5)
@@ -161,6 +219,8 @@ def _antialias_taps(mode: str, out: int, size: int, scale: float | None, align: 
     if mode == "cubic":
         a = -0.5
         weight = np.where(d < 1, ((a + 2) * d - (a + 3)) * d * d + 1, np.where(d < 2, ((a * d - 5 * a) * d + 8 * a) * d - 4 * a, 0))
+    elif mode == "lanczos":
+        weight = np.where(d < 3, np.sinc(d) * np.sinc(d / 3), 0)
     else:
         weight = np.maximum(1 - d, 0)
     weight = np.where(index < last[:, None], weight, 0)
@@ -169,6 +229,20 @@ def _antialias_taps(mode: str, out: int, size: int, scale: float | None, align: 
 
 
 _DIMS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
+_WIDE = ("bilinear", "bicubic", "lanczos")  # with filters as wide as the reduction, and with integer weights for bytes
+
+
+def _check_kind(x: Tensor, mode: str, kind: str, antialias: bool) -> None:
+    """Only floats and, in some modes, bytes are resampled."""
+    if x.is_floating_point() or x._array.dtype == np.uint8 and (mode in _WIDE or kind.startswith("nearest")):
+        return
+    if antialias:
+        what = "compute_index_ranges_weights"
+    elif mode in ("nearest", "nearest-exact", "bilinear") and x.ndim == 4 and x.is_contiguous(memory_format="channels_last"):
+        what = f"upsample_{mode.replace('-', '_')}2d_channels_last"
+    else:
+        what = f"compute_indices_weights_{kind.replace('-', '_')}"
+    raise UnsupportedError(f"\"{what}\" not implemented for '{x.dtype.scalar_type_name}'")
 
 
 @public(namespace="nn.functional")
@@ -179,9 +253,10 @@ def interpolate(
     """Resample `(N, C, *spatial)` to a size or by a factor.
 
     Args:
-        mode: "nearest", "nearest-exact", "linear" (3-d input), "bilinear", "bicubic" (4-d), "trilinear" (5-d), "area".
+        mode: "nearest", "nearest-exact", "linear" (3-d input), "bilinear", "bicubic", "lanczos" (4-d), "trilinear" (5-d),
+            "area". Bytes are resampled in the modes of 4-d input, with integer weights and rounding as in Pillow.
         align_corners: corner pixels are matched instead of the outer edges of the corner pixels.
-        antialias: for "bilinear" and "bicubic": average over all inputs when shrinking.
+        antialias: for "bilinear", "bicubic" and "lanczos": average over all inputs when shrinking.
 
     Raises:
         ValueError: neither or both of size and scale_factor, or a mode that does not fit. NotImplementedError: an input of another
@@ -199,6 +274,8 @@ def interpolate(
             )
     elif mode in _DIMS:
         align_corners = bool(align_corners)
+    elif mode == "lanczos" and align_corners:
+        raise ArgumentValueError("Lanczos mode does not support align_corners=True")
     n = x.ndim - 2
     shape = x._array.shape
     if size is not None and scale_factor is not None:
@@ -233,20 +310,26 @@ def interpolate(
         if size is not None:
             raise ArgumentValueError("recompute_scale_factor is not meaningful with an explicit size.")
         scales = None
-    if antialias and not (mode in ("bilinear", "bicubic") and x.ndim == 4):
-        raise ArgumentValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input")
+    if antialias and not (mode in _WIDE and x.ndim == 4):
+        raise ArgumentValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
+        )
     if mode == "area" and x.ndim in (3, 4, 5):
-        return F.adaptive_avg_pool(x, output_size=tuple(out))
+        return in_format(F.adaptive_avg_pool(x, output_size=tuple(out)), x)
     if mode in ("nearest", "nearest-exact") and x.ndim in (3, 4, 5):
         kind = mode
     elif mode in _DIMS and x.ndim == _DIMS[mode]:
         kind = "cubic" if mode == "bicubic" else "linear"
+    elif mode == "lanczos" and x.ndim == 4:
+        if not antialias:
+            raise ArgumentValueError("Lanczos mode requires antialias=True")
+        kind = mode
     elif mode in _DIMS and x.ndim in (3, 4, 5):
         raise UnsupportedError(f"Got {x.ndim}D input, but {mode} mode needs {_DIMS[mode]}D input")
     else:
         raise UnsupportedError(
             "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
-            f"{x.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
+            f"{x.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
         )
     if any(o <= 0 for o in out) or any(s <= 0 for s in shape[2:]):
         names = "DHW"[3 - n :]
@@ -254,19 +337,31 @@ def interpolate(
         raise OperationError(f"Input and output sizes should be greater than 0, but got input {told[0]} output {told[1]}")
     if not shape[1]:
         raise OperationError(f"Non-empty {x.ndim}D data tensor expected but got a tensor with sizes {list(shape)}")
+    _check_kind(x, mode, kind, antialias)
     result = x
-    for d in range(n):
+    fixed = x._array.dtype == np.uint8 and mode in _WIDE
+    for d in reversed(range(n)) if fixed else range(n):
         axis = 2 + d
         if out[d] == shape[axis] and (scales is None or scales[d] == 1.0):
             continue
-        index, weight = _taps(kind, out[d], shape[axis], None if scales is None else scales[d], bool(align_corners), antialias)
+        taps = (kind, out[d], shape[axis], None if scales is None else scales[d], bool(align_corners), antialias)
+        if fixed:
+            index, weight, shift = _byte_taps(*taps)
+            result = bytes_op.call(result, axis=axis, index=constant(index), weight=constant(weight), shift=shift)
+            continue
+        index, weight = _taps(*taps)
         constant(index)
         if weight is not None:
             constant(weight)
         result = taps_op.call(result, axis=axis, index=index, weight=weight, size=shape[axis])
-    if x._array.dtype.kind == "u" and result._array.dtype != x._array.dtype:
-        result = F.cast(result, dtype=x._array.dtype)
-    return result.clone() if result is x else result
+    title = f"Upsample{_TITLES[mode]}{n}D" + "Aa" * antialias
+    return in_format(titled(result.clone() if result is x else result, title), x)
+
+
+_TITLES = {
+    "nearest": "Nearest", "nearest-exact": "NearestExact", "linear": "Linear", "bilinear": "Bilinear", "bicubic": "Bicubic",
+    "trilinear": "Trilinear", "lanczos": "Lanczos",
+}  # fmt: skip
 
 
 def _deprecated(name: str, **fixed: Any) -> None:

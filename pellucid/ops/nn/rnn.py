@@ -17,7 +17,8 @@ from ...core.observe import observers
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.tensor import Parameter, Tensor
-from .._rules import differentiated
+from .._rules import differentiated, on_host
+from .._samples import Sample
 from . import positional as cells
 
 _CELLS = {"gru": cells.gru_cell, "rnn_tanh": cells.rnn_tanh_cell, "rnn_relu": cells.rnn_relu_cell}
@@ -69,14 +70,14 @@ def _vjp(
 ) -> tuple[Any, ...]:
     """Gradients of (input, hx, cx, w_ih, w_hh, b_ih, b_hh)."""
     if F.raw:
-        return rnn.backward(mode, g, args[0], args[3], args[4], aux, needs, reverse, sizes)
+        return on_host(F, rnn.backward, mode, g, args[0], args[3], args[4], aux, needs, reverse, sizes)
     return differentiated(lambda x, hx, cx, *weights: _composite(mode, x, hx, cx, weights, reverse, sizes), g, args, needs)
 
 
 def _step_vjp(F: Any, mode: str, g: Any, args: tuple[Any, ...], aux: Any, needs: Any) -> tuple[Any, ...]:
     """The same for a single step."""
     if F.raw:
-        return rnn.cell_backward(mode, g, args[0], args[3], args[4], aux, needs)
+        return on_host(F, rnn.cell_backward, mode, g, args[0], args[3], args[4], aux, needs)
     results = g if mode == "lstm" else (g,)
     return differentiated(lambda x, hx, cx, *weights: _cell(mode, x, (hx, cx), weights), results, args, needs)
 
@@ -169,6 +170,25 @@ def _onnx_layer(c: Any, op: str, order: list[int], options: dict[str, Any]) -> A
     return [c.emit("Squeeze", made[0], c.ints([1])), *[c.emit("Squeeze", name, c.ints([0])) for name in made[1:]]]
 
 
+def _samples(mode: str, form: str) -> Any:
+    """Three inputs and two hidden units: sequences of four steps, packed ones of 3, 2 and 2 steps, or one step."""
+    gates = {"lstm": 4, "gru": 3}.get(mode, 1)
+
+    def samples(rng: np.random.Generator) -> Any:
+        for bias in (True, False):
+            for reverse in (False,) if form == "step" else (False, True):
+                batch = 3 if form == "packed" else 2
+                rows = {"layer": (4, batch), "packed": (7,), "step": (batch,)}[form]
+                states = [rng.standard_normal((batch, 2)) for _ in range(2 if mode == "lstm" else 1)]
+                biases = [rng.standard_normal(gates * 2) if bias else None for _ in range(2)]
+                weights = [rng.standard_normal((gates * 2, 3)), rng.standard_normal((gates * 2, 2))]
+                how: dict[str, Any] = {} if form == "step" else {"reverse": reverse}
+                how |= {"sizes": (3, 3, 1)} if form == "packed" else {}
+                yield Sample((rng.standard_normal((*rows, 3)), *states, *weights, *biases), how)
+
+    return samples
+
+
 def _layer(mode: str, packed: bool) -> Any:
     """The record of a layer, over whole batches at each step or over packed sequences."""
 
@@ -180,6 +200,7 @@ def _layer(mode: str, packed: bool) -> Any:
     return defop(
         f"{mode}_{'packed' if packed else 'layer'}",
         f"input hx {'cx ' * lstm}w_ih w_hh b_ih? b_hh?",
+        host=True,
         forward=forward,
         aux=True,
         outputs=3 if lstm else 2,
@@ -188,6 +209,7 @@ def _layer(mode: str, packed: bool) -> Any:
         title=_TITLES[mode],
         traits="" if mode == "rnn_relu" else "saturates",
         onnx=None if packed else lambda c: _onnx_layer(c, *_ONNX_LAYERS[mode]),
+        samples=_samples(mode, "packed" if packed else "layer"),
     )
 
 
@@ -211,11 +233,13 @@ def _step(mode: str) -> Any:
     return defop(
         f"{mode}_step",
         f"input hx {'cx ' * lstm}w_ih w_hh b_ih? b_hh?",
+        host=True,
         forward=forward,
         aux=True,
         outputs=2 if lstm else 1,
         aval=(lambda x, h, c, *rest: [h, c]) if lstm else (lambda x, h, *rest: h),
         vjp=lstm_vjp if lstm else other_vjp,
+        samples=_samples(mode, "step"),
         title=_TITLES[mode],
         traits="" if mode == "rnn_relu" else "saturates",
     )

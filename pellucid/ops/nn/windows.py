@@ -20,7 +20,8 @@ from ...core.streams.fill import uniform
 from ...core.tape import reads_later
 from ...core.tensor import Tensor
 from ...errors import ArgumentValueError, OperationError
-from .._rules import per_dimension, require_tensor
+from .._format import in_format
+from .._rules import asked_for, per_dimension, require_tensor
 from .._samples import cases
 from .pool import _back, _batched, _stride, avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d
 
@@ -177,6 +178,8 @@ def fold(
 def _unpool(
     n: int, input: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Sequence[int] | None
 ) -> Tensor:
+    if n == 1:  # computed as a plane
+        asked_for("unsqueeze", indices)
     x, i = require_tensor(input, f"max_unpool{n}d"), require_tensor(indices, f"max_unpool{n}d", "indices", 2)
     kernel = per_dimension(kernel_size, n)
     steps, pads = _stride(stride, kernel, n), per_dimension(padding, n)
@@ -198,9 +201,9 @@ def _unpool(
     if i._array.dtype != np.int64:
         raise OperationError(f"elements in indices should be type int64 but got: {i.dtype.scalar_type_name}")
     if x._array.shape != i._array.shape:
+        shown, got = ([*t._array.shape, 1] if n == 1 else [*t._array.shape] for t in (x, i))  # a line is an image of height 1
         raise OperationError(
-            f"Expected shape of indices to be same as that of the input tensor ({list(x._array.shape)}) but got indices tensor with "
-            f"shape: {list(i._array.shape)}"
+            f"Expected shape of indices to be same as that of the input tensor ({shown}) but got indices tensor with shape: {got}"
         )
     empty = [d for d in range(x.ndim) if not x._array.shape[d] and (d or x.ndim < n + 2)]
     if empty:
@@ -214,7 +217,7 @@ def _unpool(
         tracing.check(_check_places, index, tuple(size))
     shape = (*x._array.shape[:2], *size)
     # Values at positions: several windows may name one position, and then the last one counts, as in PyTorch.
-    out = reads_later(unpool_op.call(x, index=index, shape=shape), i)
+    out = in_format(reads_later(unpool_op.call(x, index=index, shape=shape), i), x)
     return _back(out, lead)
 
 
@@ -239,6 +242,7 @@ unpool_op = defop(
     vjp={"input": lambda F, g, index: F.pool_gather(g, index=index)},
     aval=lambda x, index, shape: (shape, x[1]),
     jvp="linear",
+    samples=cases((((1, 2, 2, 2),), {"index": np.array([[[[0, 3], [9, 10]], [[5, 6], [8, 15]]]]), "shape": (1, 2, 4, 4)})),
 )
 
 
@@ -272,19 +276,19 @@ def _lp(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, 
 
 @public(namespace="nn.functional")
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm of each window of `(N, C, L)`."""
+    """Power-average pooling: the p-norm of each window of `(N, C, L)`."""
     return _lp(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 @public(namespace="nn.functional")
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Sizes, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm of each window of `(N, C, H, W)`."""
+    """Power-average pooling: the p-norm of each window of `(N, C, H, W)`."""
     return _lp(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 @public(namespace="nn.functional")
 def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Sizes, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm of each window of `(N, C, D, H, W)`."""
+    """Power-average pooling: the p-norm of each window of `(N, C, D, H, W)`."""
     return _lp(3, input, norm_type, kernel_size, stride, ceil_mode)
 
 

@@ -13,11 +13,14 @@ from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import FAST_TYPES, Tensor
 
 
-def direct_form(slow: Callable[..., Tensor], write: Callable[..., Any], name: str) -> Callable[..., Tensor]:
+def direct_form(
+    slow: Callable[..., Tensor], write: Callable[..., Any], name: str, numbers: tuple[type, ...] = (float, int)
+) -> Callable[..., Tensor]:
     """The in-place form `slow` with a short way for its common case: no gradient to record, no view, one floating-point dtype.
 
     `write(array, array)` or `write(array, other, array)` is a ufunc that writes into its last argument and refuses, before it
-    writes anything, what does not fit; then, and in every other case, `slow` is called.
+    writes anything, what does not fit; then, and in every other case, `slow` is called. `numbers` are the types of numbers that may
+    stand for the other tensor.
     """
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -30,7 +33,7 @@ def direct_form(slow: Callable[..., Tensor], write: Callable[..., Any], name: st
             and self._view is None
             and self._x is None
             and self._array.dtype.char in "fd"
-            and 0 not in self._array.strides  # a detached expanded tensor is no view to autograd
+            and 0 not in self._array.strides  # a detached expanded tensor is not a view to autograd
         ):
             a = self._array
             try:
@@ -40,7 +43,7 @@ def direct_form(slow: Callable[..., Tensor], write: Callable[..., Any], name: st
                     return self
                 other = args[0]
                 kind = type(other)
-                if kind is float or kind is int:
+                if kind in numbers:
                     write(a, other, a)
                     bump(self, name)
                     return self

@@ -33,6 +33,7 @@ def publish(
     namespace: str,
     methods: str | None,
     inplace: bool,
+    numbers: bool = False,
 ) -> None:
     """Register `function` (with `out=`) in a namespace and `call` as methods, with in-place forms of them."""
     own = names.split()
@@ -46,7 +47,7 @@ def publish(
         if inplace:
             form = inplace_form(call, name + "_")
             if isinstance(op.numpy_forward, np.ufunc) and op.promote != "compare":
-                form = direct_form(form, op.numpy_forward, name + "_")
+                form = direct_form(form, op.numpy_forward, name + "_", (float, int) if numbers else ())
             METHODS[name + "_"] = form
             FUNCTIONS.setdefault("torch", {})[name + "_"] = form
 
@@ -182,5 +183,5 @@ def binary(
             return call(self, other)
 
     document(function, doc, example, shows)
-    publish(op, method, function, names=names, namespace=namespace, methods=methods, inplace=inplace)
+    publish(op, method, function, names=names, namespace=namespace, methods=methods, inplace=inplace, numbers=second_may)
     return op

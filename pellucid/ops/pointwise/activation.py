@@ -22,7 +22,9 @@ from ...core.tracing import constant
 from ...errors import ArgumentValueError, OperationError, UnsupportedError
 from ...ir.formula import Formula
 from ...shapes import normalize_dim
+from .._numbers import fitting
 from .._rules import fused_gradient, low_precision, require_tensor
+from .._samples import REAL, elementwise
 from ..reduce.softmax import log_softmax_op, softmax_along, softmax_op
 from ._unary import document
 
@@ -34,14 +36,18 @@ def activation(
     *,
     kinds: str = "fh",
     saves: str = "input",
+    params: dict[str, float] | None = None,
     **fields: Any,
 ) -> Primitive:
-    """Record `name` from its formula and `slope(F, g, input or out, **numbers)`, the gradient in operations; each is one kernel, too."""
+    """Record `name` from its formula and `slope(F, g, input or out, **numbers)`, the gradient in operations; each is one kernel, too.
+
+    `params` are numbers to test it with.
+    """
     written = Formula(formula, kinds)
     return defop(
         name, "input", forward=forward_of(name, written, kernel=True), formula=written,
         vjp={"input": fused_gradient(name, slope, saves, written.numbers)}, jvp="elementwise", aval=lambda x, **_: x, elementwise=True,
-        **fields,
+        samples=elementwise(REAL, params=(params or {},)), **fields,
     )  # fmt: skip
 
 
@@ -115,6 +121,8 @@ hardtanh_op = activation(
     lambda F, g, x, low, high: F.where((x <= low) | (x >= high), 0.0, g),
     traits="saturates",
     onnx=lambda c: c.clipped(c.p["low"], c.p["high"]),
+    aten=lambda A, x, *, low, high: A.hardtanh(x, low, high),
+    params={"low": -1.0, "high": 0.5},
 )
 
 
@@ -159,6 +167,8 @@ leaky_op = activation(
     lambda m, x, *, slope: m.where(x > 0, x, x * slope),
     lambda F, g, x, slope: F.where(x > 0, g, g * slope),
     onnx=lambda c: c.emit("LeakyRelu", c[0], alpha=float(c.p["slope"])),
+    aten=lambda A, x, *, slope: A.leaky_relu(x, slope),
+    params={"slope": 0.1},
 )
 
 
@@ -199,6 +209,7 @@ elu_op = activation(
     ),
     traits="saturates",
     onnx=_onnx_elu,
+    params={"alpha": 1.5, "scale": 1.1, "input_scale": 0.7},
 )
 
 defop(
@@ -210,6 +221,8 @@ defop(
     aval=lambda x, high: x,
     title="minimum",
     onnx=lambda c: c.emit("Min", c[0], c.number(c.p["high"])),
+    aten=lambda A, x, *, high: A.clamp_max(x, high),
+    samples=elementwise(REAL, params=({"high": 0.5},)),
 )
 
 
@@ -290,7 +303,7 @@ _SQRT_HALF, _RSQRT_2PI, _TANH_SCALE = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
 
 
 def _gelu_slope(m: Any, x: Any) -> Any:
-    near = m.minimum(m.maximum(x, -40), 40)  # infinity times zero is no number
+    near = m.minimum(m.maximum(x, -40), 40)  # infinity times zero is not a number
     return 0.5 * (1 + m.erf(x * _SQRT_HALF)) + near * (m.exp(near * near * -0.5) * _RSQRT_2PI)
 
 
@@ -331,6 +344,7 @@ gelu_tanh_op = activation(
     traits="saturates",
     title="gelu",
     onnx=_onnx_gelu_tanh,
+    aten=lambda A, x: A.gelu(x, approximate="tanh"),
 )
 
 
@@ -389,6 +403,7 @@ softplus_of = defop(
     elementwise=True,
     title="softplus",
     onnx="Softplus",
+    samples=elementwise(REAL),
 )
 
 
@@ -427,6 +442,7 @@ softplus_op = activation(
     lambda F, g, x, beta, threshold: g * F.where(x * beta > threshold, 1.0, F.sigmoid(F.minimum_number(x * beta, high=threshold))),
     traits="saturates",
     onnx=_onnx_softplus,
+    params={"beta": 2.0, "threshold": 3.0},
 )
 
 
@@ -448,6 +464,7 @@ logsigmoid_op = activation(
     traits="saturates",
     title="logsigmoid",
     onnx=lambda c: c.emit("Neg", c.emit("Softplus", c.emit("Neg", c[0]))),
+    aten=lambda A, x: A.log_sigmoid_forward(x)[0],
 )
 
 
@@ -509,8 +526,11 @@ METHODS["hardshrink"] = hardshrink
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input` moved towards zero by lambd, and 0 where |input| <= lambd."""
     x = _floating(input, "softshrink_check")
-    if lambd < 0:
-        raise OperationError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+    most = np.finfo(x._array.dtype).max if x._array.dtype.kind == "f" else 3.38953e38
+    if not 0 <= lambd <= most:
+        raise OperationError(
+            f"lambda must be in range [0, {most:g}] for input dtype {x.dtype.scalar_type_name}, but found {lambd:g}"
+        )
     moved = F.where(x > lambd, x - lambd, x + lambd)
     inside = (x >= -lambd) & (x <= lambd)
     return F.where(inside, x * 0.0, moved)
@@ -552,6 +572,8 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 def _threshold(x: Tensor, level: float, value: float) -> Tensor:
     if x.dtype.category == 0 or x.dtype.is_complex:
         raise UnsupportedError(f"\"threshold_cpu\" not implemented for '{x.dtype.scalar_type_name}'", op="threshold")
+    if x.dtype.is_integral:
+        level, value = fitting(level, x.dtype), fitting(value, x.dtype)
     return F.where(x <= level, wrap(constant(np.asarray(value, x._array.dtype))), x)
 
 
@@ -627,7 +649,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     """Leaky ReLU whose negative slopes are drawn from [lower, upper) in training, their mean otherwise. Source: Xu et al., 2015."""
     x = _floating(input, "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")
     if lower > upper:
-        raise OperationError(f"Lower bound should be less than or equal to the upper bound, got lower={lower} and upper={upper}")
+        raise OperationError("Lower bound should be less than or equal to the upper bound")
     if inplace and not training:
         return leaky_relu(x, (lower + upper) / 2, True)
     return _inplace(_rrelu, "rrelu_", x, lower, upper, training) if inplace else _rrelu(x, lower, upper, training)

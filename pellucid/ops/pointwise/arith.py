@@ -14,8 +14,9 @@ from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError
 from ...ir.formula import Formula
+from .._numbers import as_number
 from .._overloads import former
-from .._rules import mismatch, require_tensor, zero_gradient
+from .._rules import mismatch, overloads, require_tensor, zero_gradient
 from .._samples import POSITIVE, REAL, elementwise
 from ._direct import write_directly
 from ._unary import unary
@@ -34,6 +35,7 @@ add_op = defop(
     elementwise=True,
     onnx="Add",
     samples=elementwise(REAL, REAL, complex=True),
+    aten=lambda A, x, y: A.add.Tensor(x, y) if hasattr(x, "dtype") else A.add.Tensor(y, x),
 )
 
 
@@ -69,6 +71,7 @@ sub_op = defop(
     onnx="Sub",
     check=_check_sub,
     samples=elementwise(REAL, REAL, complex=True),
+    aten=lambda A, x, y: A.sub.Tensor(x, y) if hasattr(x, "dtype") else A.rsub.Scalar(y, x),
 )
 
 mul_op = defop(
@@ -81,6 +84,7 @@ mul_op = defop(
     onnx="Mul",
     samples=elementwise(REAL, REAL, complex=True),
     wide_numbers=True,
+    aten=lambda A, x, y: A.mul.Tensor(x, y) if hasattr(x, "dtype") else A.mul.Tensor(y, x),
 )
 
 div_op = defop(
@@ -96,6 +100,7 @@ div_op = defop(
     onnx="Div",
     samples=elementwise(REAL, POSITIVE, complex=True),
     wide_numbers=True,
+    aten=lambda A, x, y: A.div.Tensor(x, y) if hasattr(x, "dtype") else A.mul.Tensor(A.reciprocal(y), x),
 )
 
 
@@ -129,6 +134,7 @@ METHODS["__neg__"] = neg_op.call
 def _add_scaled(op: Any, input: Any, other: Any, alpha: Number) -> Tensor:
     """`op(input, alpha * other)`; of two-byte floats alpha is rounded, and then the result."""
     kind = common_dtype([input, other])
+    alpha = as_number(alpha, "sub" if op is sub_op else "add", "alpha")
     if op is sub_op:
         _check_sub(*(x._array if isinstance(x, Tensor) else x for x in (input, other)))
     if isinstance(alpha, bool) and kind.category != 0:
@@ -237,6 +243,7 @@ def _onnx_floor_divide(c: Any) -> Any:
 floor_divide_op = defop(
     "floor_divide",
     "input other",
+    grad_name="DivBackward2",
     forward="floor_divide",
     vjp={"input": zero_gradient, "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype)},
     promote="common",
@@ -260,7 +267,7 @@ trunc_divide_op = defop(
     vjp={"input": zero_gradient, "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype)},
     promote="common",
     elementwise=True,
-    grad_name="Div",
+    grad_name="DivBackward2",
     check=_check_whole,
     traits="steps",
     title="div",
@@ -303,7 +310,12 @@ def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     return div_op.call(input, other)
 
 
-METHODS["__div__"], METHODS["__rdiv__"] = METHODS["__truediv__"], METHODS["__rtruediv__"]
+def _divided_by(self: Tensor, other: Any) -> Any:
+    """`other / self`; tensors are multiplied with the reciprocal, whose type is float."""
+    return self.reciprocal() * other if isinstance(other, Tensor) else METHODS["__rtruediv__"](self, other)
+
+
+METHODS["__div__"], METHODS["__rdiv__"] = METHODS["__truediv__"], _divided_by
 
 
 @public(methods="=", inplace="floor_divide_ __ifloordiv__", out=True)
@@ -327,6 +339,7 @@ def _onnx_remainder(c: Any) -> Any:
 remainder_op = defop(
     "remainder",
     "input other",
+    variant=overloads("RemainderBackward1", "RemainderBackward0"),
     forward="remainder",
     vjp={"input": lambda g: g, "other": lambda F, g, input, other: -g * F.floor_divide(input, other)},
     promote="common",
@@ -338,6 +351,7 @@ remainder_op = defop(
 fmod_op = defop(
     "fmod",
     "input other",
+    variant=overloads("FmodBackward1", "FmodBackward0"),
     forward="fmod",
     vjp={"input": lambda g: g, "other": lambda F, g, input, other: -g * F.trunc_divide(input, other)},
     promote="common",
@@ -385,7 +399,7 @@ def _without_gradient(operator: Any) -> Any:
 
 
 METHODS["__floordiv__"], METHODS["__rfloordiv__"] = map(_without_gradient, make_operators(floor_divide_op))
-METHODS["__mod__"], METHODS["__rmod__"] = make_operators(remainder_op)
+METHODS["__mod__"], METHODS["__rmod__"] = make_operators(remainder_op, "mod")
 
 
 # ---- signs ------------------------------------------------------------------------------------
@@ -490,6 +504,7 @@ square = unary(
     doc="`input * input`.",
     example="torch.square(torch.tensor([1.0, -3.0]))",
     shows="tensor([1., 9.])",
+    aten=lambda A, x: A.pow.Tensor_Scalar(x, 2),
 )
 
 reciprocal = unary(
@@ -557,6 +572,14 @@ def _three(name: str, input: Tensor, tensor1: Tensor, tensor2: Tensor) -> None:
         require_tensor(x, name, argument, position)
 
 
+def _multiplier(name: str, value: Any, *tensors: Tensor) -> Any:
+    """The number that the product is multiplied by."""
+    value = as_number(value, name, "value")
+    if isinstance(value, complex) and not (kind := common_dtype(tensors)).is_complex:
+        raise OperationError(f"value cannot be converted to type {kind.c_name} without overflow")
+    return value
+
+
 @public(methods="=", inplace="=", out=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *rest: Any, value: Number = 1) -> Tensor:
     """`input + value * tensor1 * tensor2`, broadcast and promoted.
@@ -569,6 +592,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *rest: Any, value: 
         return former(addcmul, input, tensor1, tensor2, *rest, numbers=("value",), value=value)
     if not (isinstance(input, Tensor) and isinstance(tensor1, Tensor) and isinstance(tensor2, Tensor)):
         _three("addcmul", input, tensor1, tensor2)
+    value = _multiplier("addcmul", value, input, tensor1, tensor2)
     if isinstance(value, float) and input._array.dtype.kind not in "fc" and common_dtype([input, tensor1, tensor2]).is_integral:
         value = int(value)
     return addcmul_op.call(*_common(input, tensor1, tensor2), value=value)
@@ -593,7 +617,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *rest: Any, value: 
             "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * "
             "tensor1 / tensor2), for all dtypes."
         )
-    return addcdiv_op.call(*_common(input, tensor1, tensor2), value=value)
+    return addcdiv_op.call(*_common(input, tensor1, tensor2), value=_multiplier("addcdiv", value, input, tensor1, tensor2))
 
 
 def _onnx_lerp(c: Any, weight: str) -> Any:
@@ -613,6 +637,7 @@ def _lerp_number(m: Any, start: Any, end: Any, *, weight: Any) -> Any:
 lerp_op = defop(
     "lerp",
     "input end weight",
+    grad_name="LerpBackward1",
     formula=Formula(_lerp),
     vjp={
         "input": lambda F, g, weight: g * F.conj(1 - weight),

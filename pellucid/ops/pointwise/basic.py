@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
+from ...backends.halves import converted
 from ...core.modes import local
 from ...core.primitive import defop
 from ...errors import OperationError, UnsupportedError
@@ -17,7 +19,7 @@ from .._samples import REAL, Sample, Samples, draw, elementwise
 def _cast(xp: Any, x: Any, *, dtype: Any) -> Any:
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = x.real
-    return x.astype(dtype)
+    return converted(x, dtype)
 
 
 cast = defop(
@@ -34,6 +36,7 @@ cast = defop(
     title="to",
     onnx=lambda c: c.cast(c[0], c.p["dtype"]),
     samples=elementwise(REAL, params=({"dtype": np.dtype(np.float64)}, {"dtype": np.dtype(np.float32)})),
+    aten=lambda A, x, *, dtype: A._to_copy(x, dtype=dtypes.BY_NUMPY[np.dtype(dtype)]),
 )
 
 
@@ -86,6 +89,13 @@ def _batch_sum_to(b: Any) -> Any:
     return b.call(x, shape=(b.size, *shape))
 
 
+def _sum_to_by_aten(A: Any, x: Any, shape: list[int]) -> Any:
+    wide = x._array.ndim - len(shape)
+    dims = [*range(wide), *[d + wide for d, size in enumerate(shape) if size == 1 and x._array.shape[d + wide] != 1]]
+    made = A.sum.dim_IntList(x, dims, True) if dims else x
+    return A.view(made, shape) if wide else made
+
+
 sum_to = defop(
     "sum_to",
     "input",
@@ -97,6 +107,7 @@ sum_to = defop(
     batch=_batch_sum_to,
     title="sum",
     samples=_shaped({(3, 4): (1, 4), (2, 3, 4): (3, 1), (): (), (0, 2): (1,)}),
+    aten=lambda A, x, *, shape: _sum_to_by_aten(A, x, list(shape)),
 )
 
 
@@ -129,6 +140,7 @@ expand = defop(
     traits="passes",
     onnx=_onnx_expand,
     samples=_shaped({(1, 4): (3, 4), (3, 1): (2, 3, 4), (): (2,), (1, 2): (0, 2)}),
+    aten=lambda A, x, *, shape: A.expand(x, list(shape)),
 )
 
 
@@ -143,6 +155,7 @@ full = defop(
     forward=lambda xp, *, shape, value, dtype: xp.full(shape, value, dtype),
     aval=lambda shape, value, dtype: (shape, np.dtype(dtype)),
     onnx=_onnx_full,
+    aten=lambda A, *, shape, value, dtype: A.full(list(shape), value, dtype=dtypes.BY_NUMPY[np.dtype(dtype)], pin_memory=False),
 )
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from ...core.bind import make_operators
 from ...core.inplace import inplace_form
 from ...core.public import METHODS
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError
 from ._unary import binary, unary
 
 
@@ -52,7 +54,7 @@ for _name, _ufunc, _dunder, _doc, _example, _shows in (
         check=_whole if "shift" in _name else None,
         onnx=None if "shift" in _name else partial(_onnx_bitwise, word=_dunder.capitalize()),
     )
-    METHODS[f"__{_dunder}__"], METHODS[f"__r{_dunder}__"] = make_operators(_op)
+    METHODS[f"__{_dunder}__"], METHODS[f"__r{_dunder}__"] = make_operators(_op, _dunder)
     METHODS[f"__i{_dunder}__"] = inplace_form(_op.call, f"__i{_dunder}__")
 
 bitwise_not = unary(
@@ -65,7 +67,16 @@ bitwise_not = unary(
     example="torch.bitwise_not(torch.tensor([0, 1]))",
     shows="tensor([-1, -2])",
 )
-METHODS["__invert__"] = bitwise_not.call
+
+
+def _invert(self: Any) -> Any:
+    """`~x`, which only whole numbers and bools have."""
+    if isinstance(self, Tensor) and self._array.dtype.kind not in "iub":
+        raise ArgumentTypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return bitwise_not.call(self)
+
+
+METHODS["__invert__"] = _invert
 
 gcd = binary(
     "gcd",

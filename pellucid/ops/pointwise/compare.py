@@ -342,6 +342,11 @@ def _where_call(plain: Any) -> Any:
     return call
 
 
+def _where_by_aten(A: Any, condition: Any, input: Any, other: Any) -> Any:
+    kind = next((x.dtype for x in (input, other) if isinstance(x, Tensor)), None)
+    return A.where.self(condition, *[x if isinstance(x, Tensor) else A.scalar_tensor(x, dtype=kind) for x in (input, other)])
+
+
 where_op = defop(
     "where",
     "condition input other",
@@ -356,6 +361,7 @@ where_op = defop(
     onnx="Where",
     samples=_where_samples,
     call=_where_call,
+    aten=_where_by_aten,
 )
 
 

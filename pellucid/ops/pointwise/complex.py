@@ -75,6 +75,25 @@ tensor_property(real)
 tensor_property(imag)
 
 
+def _put_real(self: Tensor, value: Any) -> None:
+    _write(real(self), value)
+
+
+def _put_imag(self: Tensor, value: Any) -> None:
+    _write(imag(self), value)
+
+
+def _write(part: Any, value: Any) -> None:
+    """Write into a part through its view."""
+    if isinstance(value, Tensor):
+        part.copy_(value)
+    else:
+        part[...] = value
+
+
+real.setter, imag.setter = _put_real, _put_imag  # type: ignore[attr-defined]
+
+
 # ---- conjugates -------------------------------------------------------------------------------
 @public(methods="=")
 def conj(input: Tensor) -> Tensor:

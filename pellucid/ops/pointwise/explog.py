@@ -180,12 +180,12 @@ logaddexp2 = binary(
 
 def _logit(m: Any, x: Any, *, eps: float | None) -> Any:
     if eps is not None:
-        x = m.minimum(m.maximum(x, eps), 1 - eps)
+        x = m.where(x < eps, eps, m.where(x > 1 - eps, 1 - eps, x))
     return m.log(x / (1 - x))
 
 
 def _logit_grad(F: Any, g: Any, input: Any, eps: float | None) -> Any:
-    slope = g / (input * (1 - input))
+    slope = F.where((input == 0) | (input == 1), g * math.inf, g / (input * (1 - input)))
     if eps is None:
         return F.where((input < 0) | (input > 1), math.nan, slope)
     return F.where((input < eps) | (input > 1 - eps), 0.0, slope)
@@ -216,13 +216,13 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 
     Args:
         input: probabilities.
-        eps: clamp `input` to [eps, 1 - eps] first; None: NaN outside [0, 1].
+        eps: clamp `input` to [eps, 1 - eps] first; None or a negative number: NaN outside [0, 1].
 
     >>> import pellucid as torch
     >>> torch.logit(torch.tensor([0.5, 0.75]))
     tensor([0.0000, 1.0986])
     """
-    return logit_op.call(require_tensor(input, "logit"), eps=eps)
+    return logit_op.call(require_tensor(input, "logit"), eps=None if eps is not None and eps < 0 else eps)
 
 
 write_directly("exp_", np.exp)

@@ -11,6 +11,7 @@ from ...core.bind import NUMBERS, common_dtype
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError
 from ...ir.formula import Formula
@@ -119,6 +120,7 @@ clamp_op = defop(
     vjp={"input": lambda F, g, input, min, max: F.where(_inside(input, min, max), g, 0)},
     jvp="elementwise",
     elementwise=True,
+    grad_name="ClampBackward1",
     traits="saturates",
     onnx=lambda c: c.clipped(c.p["min"], c.p["max"]),
     samples=elementwise(REAL, params=({"min": -0.5, "max": 0.7}, {"min": None, "max": 0.5}, {"min": 0.0, "max": None})),
@@ -150,6 +152,12 @@ def _onnx_clamp_tensor(c: Any) -> Any:
     return c.emit("Min", out, c[2]) if c.has(2) else out
 
 
+def _clamp_face(node: Any) -> Any:
+    """`clamp_min` and `clamp_max` have no edge for the bound that they do not take."""
+    name = type(node).__name__
+    return "ClampBackward0", (0, 1) if name.startswith("ClampMin") else (0, 2) if name.startswith("ClampMax") else (0, 1, 2)
+
+
 clamp_tensor_op = defop(
     "clamp_tensor",
     "input min? max?",
@@ -164,6 +172,7 @@ clamp_tensor_op = defop(
     promote="common",
     elementwise=True,
     grad_name="Clamp",
+    variant=_clamp_face,
     check=_refuse_complex("clamp"),
     traits="saturates",
     title="clamp",
@@ -172,22 +181,31 @@ clamp_tensor_op = defop(
 )
 
 
+_REALS = frozenset([int, float])
+
+
 def _clamp_any(name: str, input: Tensor, min: Any, max: Any) -> Tensor:
-    everyday = type(min) is type(max) is float and -3e38 < min < 3e38 and -3e38 < max < 3e38
+    everyday = type(min) in _REALS and type(max) in _REALS and -3e38 < min < 3e38 and -3e38 < max < 3e38
     if require_tensor(input, name)._array.dtype.char in "fd" and everyday:
-        return clamp_op.call(input, min=min, max=max)
+        return clamp_op.call(input, min=float(min), max=float(max))
     if min is None and max is None:
         raise OperationError("torch.clamp: At least one of 'min' or 'max' must not be None")
     low, high = isinstance(min, Tensor), isinstance(max, Tensor)
-    if not low and not high:
+    if input.dtype.is_complex and (name == "clamp" or not low and not high):
+        raise UnsupportedError("clamp is not supported for complex types")
+    if low or high:
+        kind = common_dtype([x for x in (input, min, max) if isinstance(x, Tensor)])
+        if kind.is_complex:
+            kernel = "clamp_cpu" if low and high else "maximum_cpu" if low else "minimum_cpu"
+            raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'")
+    else:
         for word, value in (("min", min), ("max", max)):
             if value is not None and not isinstance(value, NUMBERS):
                 raise ArgumentTypeError(f"{name}(): argument '{word}' must be Number, not {type(value).__name__}")
         if not input.dtype.is_floating_point:
-            kind = common_dtype([x for x in (input, min, max) if x is not None]).numpy
-            input = F.cast(input, dtype=kind) if kind != input._array.dtype else input
-        if not input.dtype.is_complex:  # which is refused
-            min, max = (None if v is None else fitting(v, input.dtype) for v in (min, max))
+            wide = common_dtype([x for x in (input, min, max) if x is not None]).numpy
+            input = F.cast(input, dtype=wide) if wide != input._array.dtype else input
+        min, max = (None if v is None else fitting(v, input.dtype) for v in (min, max))
         return clamp_op.call(input, min=min, max=max)
     return clamp_tensor_op.call(input, min, max)
 
@@ -217,7 +235,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
     >>> torch.clamp_min(torch.tensor([-1.0, 2.0]), 0)
     tensor([0., 2.])
     """
-    return _clamp_any("clamp_min", input, min, None)
+    return titled(_clamp_any("clamp_min", input, min, None), f"ClampMinBackward{int(isinstance(min, Tensor))}")
 
 
 @public(methods="=", inplace="=", out=True)
@@ -228,7 +246,7 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
     >>> torch.clamp_max(torch.tensor([-1.0, 2.0]), 0)
     tensor([-1.,  0.])
     """
-    return _clamp_any("clamp_max", input, None, max)
+    return titled(_clamp_any("clamp_max", input, None, max), f"ClampMaxBackward{int(isinstance(max, Tensor))}")
 
 
 # ---- heaviside --------------------------------------------------------------------------------

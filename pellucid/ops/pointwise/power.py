@@ -31,13 +31,15 @@ def _base_gradient(F: Any, g: Any, input: Any, other: Any, input_shape: Any, inp
     return g * F.conj(input * 2 if other == 2 else F.pow(input, other - 1) * other)
 
 
-def _exponent_gradient(F: Any, g: Any, input: Any, other: Any, out: Any) -> Any:
+def _exponent_gradient(F: Any, g: Any, input: Any, other: Any, out: Any, out_dtype: Any) -> Any:
     flat = _real(F, other) >= 0  # 0 ** other is constant there
     if not _is_number(input):
         return F.where((input == 0) & flat, 0, g * F.conj(out * F.log(input)))
     if input == 0:
         return F.where(flat, 0, g * F.conj(out * -math.inf))
-    slope: Any = cmath.log(input) if isinstance(input, complex) else math.log(input) if input > 0 else math.nan
+    slope: Any = (
+        cmath.log(input) if isinstance(input, complex) or out_dtype.kind == "c" else math.log(input) if input > 0 else math.nan
+    )
     return g * F.conj(out * slope)
 
 
@@ -59,9 +61,18 @@ def _pow_call(plain: Any) -> Any:
     return call
 
 
+def _pow_face(node: Any) -> Any:
+    """Three overloads: a number as exponent, tensors, a number as base."""
+    first, second = [need is not None for need in node.plan.needs]
+    return f"PowBackward{1 if first and second else 0 if first else 2}", tuple(
+        [k for k, is_tensor in enumerate((first, second)) if is_tensor]
+    )
+
+
 pow_op = defop(
     "pow",
     "input other",
+    variant=_pow_face,
     forward="pow",
     vjp={"input": _base_gradient, "other": _exponent_gradient},
     promote="common",

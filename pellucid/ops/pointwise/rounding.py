@@ -12,10 +12,10 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...errors import OperationError, UnsupportedError
+from ...errors import ArgumentTypeError, OperationError, UnsupportedError
 from ...ir.formula import Formula
-from .._rules import require_tensor, zero_gradient
-from .._samples import POSITIVE, REAL, elementwise
+from .._rules import overloads, require_tensor, zero_gradient
+from .._samples import POSITIVE, REAL, Sample, elementwise
 from ..return_types import make as named
 from ._unary import binary, unary
 
@@ -101,7 +101,7 @@ round_decimals_op = defop(
     vjp={"input": zero_gradient},
     jvp="elementwise",
     elementwise=True,
-    grad_name="Round",
+    grad_name="RoundBackward1",
     traits="steps",
     title="round",
     samples=elementwise(REAL, params=({"decimals": 1}, {"decimals": -1})),
@@ -117,6 +117,13 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     tensor([0., 2., 3.])
     """
     require_tensor(input, "round")
+    if isinstance(decimals, bool):
+        raise ArgumentTypeError("round(): argument 'decimals' must be int, not bool")
+    if not hasattr(decimals, "__index__"):
+        raise ArgumentTypeError(
+            f"round() received an invalid combination of arguments - got (Tensor, decimals={type(decimals).__name__}), but expected "
+            "one of:"
+        )
     return round_op.call(input) if decimals == 0 else round_decimals_op.call(input, decimals=decimals)
 
 
@@ -130,6 +137,8 @@ def _nan_to_num(xp: Any, x: Any, *, nan: float | None, posinf: float | None, neg
     if kind.kind == "c":
         parts = [_nan_to_num(xp, part, nan=nan, posinf=posinf, neginf=neginf) for part in (x.real, x.imag)]
         return xp.make_complex(*parts)
+    if type(x) is np.ndarray and np.logical_and.reduce(xp.isfinite(x), None):
+        return x.copy()  # as nearly always
     limits = dtypes.finfo(dtypes.BY_NUMPY[kind])
     number = kind.type
     x = xp.where(x == math.inf, number(limits.max if posinf is None else posinf), x)
@@ -194,6 +203,7 @@ copysign = binary(
     promote="float",
     numbers="other",
     domains=(POSITIVE, POSITIVE),
+    variant=overloads("CopysignBackward0", "CopysignBackward1"),
     doc="The size of `input` with the sign of `other`.",
     example="torch.copysign(torch.tensor([1.0, -2.0]), -1)",
     shows="tensor([-1., -2.])",
@@ -246,7 +256,7 @@ _EXPONENTS = (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int6
 
 def _ldexp(xp: Any, x: Any, exponent: Any) -> Any:
     # No number has an exponent beyond these bounds, and NumPy's exponents are C's int.
-    return np.ldexp(x, np.clip(exponent.astype(np.int64), -5000, 5000).astype(np.int32))
+    return xp.ldexp(x, xp.clip(exponent.astype(np.int64), -5000, 5000).astype(np.int32))
 
 
 # A number times an integer power of two: exact, also where the power alone would overflow, in the number's own dtype.
@@ -257,6 +267,7 @@ ldexp_op = defop(
     vjp={"input": lambda F, g, other: F.ldexp(g, other)},
     aval=lambda x, other: (np.broadcast_shapes(x[0], other[0]), x[1]),
     elementwise=True,
+    samples=lambda rng: [Sample((rng.standard_normal((2, 3)), np.array([[1], [-3]])))],
 )
 
 

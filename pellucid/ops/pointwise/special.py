@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...core.inplace import inplace_form
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tensor import Tensor
-from ...errors import OperationError, UnsupportedError
+from ...errors import ArgumentTypeError, OperationError, UnsupportedError
 from ...ir.formula import Formula
 from .._rules import require_tensor
 from .._samples import POSITIVE, UNIT, elementwise
@@ -66,6 +67,7 @@ erfcx = unary(
     lambda g, input, out: g * (input * out * 2 - _TWO_BY_ROOT_PI),
     namespace="special",
     methods=None,
+    grad_name="SpecialErfcx",
     doc="The scaled complementary error function `exp(input ** 2) * erfc(input)`.",
     example="torch.special.erfcx(torch.tensor([0.0, 10.0]))",
     shows="tensor([1.0000, 0.0561])",
@@ -90,6 +92,7 @@ ndtri = unary(
     namespace="special",
     methods=None,
     domain=(0.1, 0.9),
+    grad_name="SpecialNdtri",
     doc="The quantiles of the normal distribution, the inverse of `ndtr`.",
     example="torch.special.ndtri(torch.tensor([0.5, 0.8413]))",
     shows="tensor([0.0000, 0.9998])",
@@ -101,6 +104,7 @@ log_ndtr = unary(
     lambda F, g, input: g * (math.sqrt(2 / math.pi) / F.erfcx(input * -math.sqrt(0.5))),
     namespace="special",
     methods=None,
+    grad_name="SpecialLogNdtr",
     doc="The logarithm of `ndtr`, also where `ndtr` itself underflows.",
     example="torch.special.log_ndtr(torch.tensor([0.0, -10.0]))",
     shows="tensor([ -0.6931, -53.2313])",
@@ -177,7 +181,10 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     >>> torch.mvlgamma(torch.tensor([3.0]), 2)
     tensor([1.5502])
     """
-    require_tensor(input, "mvlgamma")
+    if isinstance(p, bool):
+        raise ArgumentTypeError("mvlgamma(): argument 'p' (position 2) must be int, not bool")
+    if require_tensor(input, "mvlgamma").dtype is dtypes.bool_:
+        raise OperationError("The input tensor may not be a boolean tensor.")
     if p < 1:
         raise OperationError("p has to be greater than or equal to 1")
     kind = input._array.dtype
@@ -185,7 +192,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
         return F.cast(mvlgamma(F.cast(input, dtype=np.dtype(np.float32)), p), dtype=kind)
     total: Any = p * (p - 1) / 4 * math.log(math.pi)
     for j in range(p):
-        total = F.add(F.lgamma(F.sub(input, j / 2)), total)
+        total = F.add(F.lgamma(F.add(input, -j / 2)), total)  # -0.0 becomes 0.0
     return total
 
 
@@ -259,6 +266,7 @@ entr = unary(
     namespace="special",
     methods=None,
     domain=POSITIVE,
+    grad_name="SpecialEntr",
     doc="`-input * log(input)`, 0 at 0 and -inf below.",
     example="torch.special.entr(torch.tensor([-1.0, 0.0, 0.5]))",
     shows="tensor([  -inf, 0.0000, 0.3466])",
@@ -268,6 +276,14 @@ entr = unary(
 def _onnx_xlogy(c: Any, y: str) -> Any:
     zero = c.emit("And", c.emit("Equal", c[0], c.number(0)), c.emit("Not", c.emit("IsNaN", y)))
     return c.emit("Where", zero, c.number(0), c.emit("Mul", c[0], c.emit("Log", y)))
+
+
+def _xlogy_face(node: Any) -> Any:
+    """Three overloads: tensors, a number before a tensor, a number after it."""
+    first, second = [need is not None for need in node.plan.needs]
+    return f"XlogyBackward{0 if first and second else 2 if first else 1}", tuple(
+        [k for k, is_tensor in enumerate((first, second)) if is_tensor]
+    )
 
 
 xlogy = binary(
@@ -282,6 +298,7 @@ xlogy = binary(
     numbers="input other",
     domains=(POSITIVE, POSITIVE),
     onnx=lambda c: _onnx_xlogy(c, c[1]),
+    variant=_xlogy_face,
     doc="`input * log(other)`, 0 where `input` is 0.",
     example="torch.xlogy(torch.tensor([0.0, 2.0]), torch.tensor([0.0, 2.0]))",
     shows="tensor([0.0000, 1.3863])",
@@ -300,6 +317,7 @@ xlog1py = binary(
     numbers="input other",
     domains=(POSITIVE, POSITIVE),
     onnx=lambda c: _onnx_xlogy(c, c.emit("Add", c[1], c.number(1))),
+    grad_name="SpecialXlog1Py",
     doc="`input * log1p(other)`, 0 where `input` is 0.",
     example="torch.special.xlog1py(torch.tensor([0.0, 2.0]), torch.tensor([-1.0, 1.0]))",
     shows="tensor([0.0000, 1.3863])",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.public import public
+from ...errors import OperationError
 from ...ir.formula import Formula
 from .._rules import fused_gradient
 from .._samples import POSITIVE, REAL, UNIT
@@ -202,11 +203,22 @@ hypot = binary(
     shows="tensor([5.])",
 )
 
+
+def _real_angles(name: str) -> Any:
+    def check(x: Any) -> None:
+        if x.dtype.kind == "c":
+            raise OperationError(f"{name} is not supported for complex tensors.")
+
+    return check
+
+
 deg2rad = unary(
     "deg2rad",
     Formula(lambda m, x: x * (math.pi / 180)),
     lambda g: g * (math.pi / 180),
     onnx=lambda c: c.emit("Mul", c[0], c.number(math.pi / 180)),
+    grad_name="Deg2Rad",
+    check=_real_angles("deg2rad"),
     doc="Degrees to radians.",
     example="torch.deg2rad(torch.tensor([180.0, 90.0]))",
     shows="tensor([3.1416, 1.5708])",
@@ -217,6 +229,8 @@ rad2deg = unary(
     Formula(lambda m, x: x * (180 / math.pi)),
     lambda g: g * (180 / math.pi),
     onnx=lambda c: c.emit("Mul", c[0], c.number(180 / math.pi)),
+    grad_name="Rad2Deg",
+    check=_real_angles("rad2deg"),
     doc="Radians to degrees.",
     example="torch.rad2deg(torch.tensor([3.1416, 1.5708]))",
     shows="tensor([180.0004,  90.0002])",

@@ -50,6 +50,11 @@ def dims_of(dim: Any, ndim: int, name: str) -> Any:
     return reduce_dims(dim, ndim)
 
 
+def listed(dim: Any) -> Any:
+    """Dimensions as operators of aten take them: a list, or None for all."""
+    return None if dim is None else [dim] if isinstance(dim, int) else list(dim)
+
+
 def kept(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
     """The shape after reducing `dim` (all for None) with `keepdim=True`."""
     if dim is None:
@@ -88,13 +93,10 @@ def count(shape: tuple[int, ...], dim: Any) -> int:
     return n
 
 
-def as_dtype(input: Tensor, dtype: dtypes.dtype | None) -> Tensor:
+def as_dtype(input: Tensor, dtype: Any, name: str) -> Tensor:
     """The tensor in the dtype that the caller asked a reduction to compute in."""
-    if dtype is None or dtype is input.dtype:
-        return input
-    if not isinstance(dtype, dtypes.dtype):
-        raise ArgumentTypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
-    return F.cast(input, dtype=dtype.numpy)
+    kind = dtypes.check_dtype(dtype, name)
+    return input if kind is None or kind is input.dtype else F.cast(input, dtype=kind.numpy)
 
 
 def to_float(input: Tensor) -> Tensor:

@@ -12,13 +12,14 @@ from ...core.inplace import check_out, into
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import method, public
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, UnsupportedError
-from ...shapes import broadcast_shapes, reduce_shape
+from ...shapes import broadcast_shapes, normalize_dim, reduce_shape
 from .. import return_types
 from .._rules import require_tensor
 from .._samples import cases
-from ._reduction import Dims, as_dtype, count, dims_of, everyday_dim, numpy_names, restore, spread
+from ._reduction import Dims, as_dtype, count, dims_of, everyday_dim, listed, numpy_names, restore, spread
 
 
 def reduced_aval(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
@@ -55,6 +56,7 @@ sum_op = defop(
     traits="passes",
     onnx=lambda c: c.reduction("ReduceSum"),
     samples=cases(*OVER_DIMS, complex=True),
+    aten=lambda A, x, *, dim, keepdim: A.sum.dim_IntList(x, listed(dim), keepdim),
 )
 
 sum_all_op = defop(
@@ -70,6 +72,7 @@ sum_all_op = defop(
     title="sum",
     onnx=lambda c: c.reduction("ReduceSum"),
     samples=cases(*_OVER_ALL, complex=True),
+    aten=lambda A, x: A.sum(x),
 )
 
 
@@ -93,8 +96,8 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes
     if axis:
         dim, keepdim = _renamed("sum", axis, dim, keepdim)
     if dtype is not None:
-        made = sum(as_dtype(require_tensor(input, "sum"), dtype), dim, keepdim)
-        return as_dtype(made, dtype)
+        made = sum(as_dtype(require_tensor(input, "sum"), dtype, "sum"), dim, keepdim)
+        return as_dtype(made, dtype, "sum")
     if dim is None and not keepdim:
         return sum_all_op.call(input)
     dims = dims_of(dim, require_tensor(input, "sum")._array.ndim, "sum")
@@ -121,6 +124,7 @@ mean_op = defop(
     traits="passes",
     onnx=lambda c: c.reduction("ReduceMean"),
     samples=cases(*OVER_DIMS, complex=True),
+    aten=lambda A, x, *, dim, keepdim: A.mean.dim(x, listed(dim), keepdim),
 )
 
 
@@ -136,6 +140,7 @@ mean_all_op = defop(
     title="mean",
     onnx=lambda c: c.reduction("ReduceMean"),
     samples=cases(*_OVER_ALL, complex=True),
+    aten=lambda A, x: A.mean(x),
 )
 
 
@@ -157,7 +162,7 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype
     if axis:
         dim, keepdim = _renamed("mean", axis, dim, keepdim)
     if dtype is not None:
-        input = as_dtype(require_tensor(input, "mean"), dtype)
+        input = as_dtype(require_tensor(input, "mean"), dtype, "mean")
     kind = require_tensor(input, "mean").dtype
     if not (kind.is_floating_point or kind.is_complex):
         where = "Optional dtype" if dtype is not None else "Input dtype"
@@ -205,12 +210,12 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
     >>> torch.nansum(torch.tensor([1.0, float("nan"), 2.0]))
     tensor(3.)
     """
-    input = as_dtype(require_tensor(input, "nansum"), dtype)
+    input = as_dtype(require_tensor(input, "nansum"), dtype, "nansum")
     kind = input.dtype
     if kind.is_complex:
         raise DtypeError("nansum on CPU does not support complex inputs")
     if not kind.is_floating_point:
-        return as_dtype(sum(input, dim, keepdim), dtype)
+        return as_dtype(sum(input, dim, keepdim), dtype, "nansum")
     return F.nansum(input, dim=dims_of(dim, input._array.ndim, "nansum"), keepdim=keepdim)
 
 
@@ -304,8 +309,9 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     """
     if isinstance(dim, (tuple, list)):
         raise ArgumentTypeError(f"prod(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
-    input = as_dtype(require_tensor(input, "prod"), dtype)
-    return as_dtype(prod_op.call(input, dim=dims_of(dim, input._array.ndim, "prod"), keepdim=keepdim), dtype)
+    input = as_dtype(require_tensor(input, "prod"), dtype, "prod")
+    result = prod_op.call(input, dim=dims_of(dim, input._array.ndim, "prod"), keepdim=keepdim)
+    return as_dtype(result if dim is None else titled(result, "ProdBackward1"), dtype, "prod")
 
 
 @method()
@@ -382,6 +388,7 @@ def whole(name: str, onnx: Any = None, forward: Any = None, host: bool = False) 
         vjp={"input": _shared_grad},
         grad_name=name.capitalize() if forward else f"{name.capitalize()}Backward1",
         onnx=onnx,
+        aten=lambda A, x: getattr(A, name)(x),
         title=name,
         samples=cases(*_OVER_ALL),
     )
@@ -408,7 +415,15 @@ def check_nonempty(name: str, shape: tuple[int, ...], dims: Any) -> None:
 
 def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, out: Any = None) -> Tensor:
     shape = require_tensor(input, name)._array.shape
+    if 0 in shape:
+        for d in (dim,) if isinstance(dim, int) else dim or ():
+            number = normalize_dim(d, len(shape))
+            if shape[number] == 0:
+                title, shown = (name, number) if name == "aminmax" else (f"{name}()", d)
+                raise DimensionError(f"{title}: Expected reduction dim {shown} to have non-zero size.")
     if input.dtype.is_complex:
+        if name == "aminmax" and not shape:
+            raise DtypeError(f"aminmax not implemented for {input.dtype.scalar_type_name}")
         kernel = {"amax": "max_values_cpu", "amin": "min_values_cpu"}.get(name, "aminmax_cpu")
         raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
     dims = dims_of(None if dim == () else dim, len(shape), name)
@@ -468,8 +483,6 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
     shape = require_tensor(input, "aminmax")._array.shape
     if dim is None and 0 in shape:
         raise OperationError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
-    if input.dtype.is_complex:
-        raise UnsupportedError(f"\"aminmax_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
     made = _extreme(amin_op, "aminmax", input, dim, keepdim), _extreme(amax_op, "aminmax", input, dim, keepdim)
     if out is not None:
         for target in out:
@@ -498,14 +511,14 @@ def _onnx_all_any(c: Any, reduction: str) -> Any:
 
 
 all_op = defop(
-    "all", "input", forward=_all,
+    "all", "input", forward=_all, aten=lambda A, x, *, dim, keepdim: A.all(x) if dim is None else A.all.dims(x, listed(dim), keepdim),
     aval=lambda x, dim, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
     batch="dims",
     onnx=lambda c: _onnx_all_any(c, "ReduceMin"),
     samples=cases(*OVER_DIMS),
 )  # fmt: skip
 any_op = defop(
-    "any", "input", forward=_any,
+    "any", "input", forward=_any, aten=lambda A, x, *, dim, keepdim: A.any(x) if dim is None else A.any.dims(x, listed(dim), keepdim),
     aval=lambda x, dim, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
     batch="dims",
     onnx=lambda c: _onnx_all_any(c, "ReduceMax"),

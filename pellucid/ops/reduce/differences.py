@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ... import dtypes
 from ...core.public import FUNCTIONS, public
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, make_tensor
+from ...core.tracing import constant
 from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from ...shapes import normalize_dim, normalize_dims
 from .._rules import require_tensor
@@ -61,60 +64,56 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     return x
 
 
-def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
-    """Areas under neighbouring values along `dim`, doubled."""
-    shape = require_tensor(y, name, "y")._array.shape
-    number = normalize_dim(dim, len(shape))
-    if not shape:
-        raise ShapeError(f"{name}: `y` must have at least one dimension")
-    if y.dtype is dtypes.bool_:
-        which = "`y`" if x is None else "`x` or `y`"
-        raise DtypeError(f"{name}: received a bool input for {which}, but bool is not supported")
-    n = shape[number]
+def _trapezoids(name: str, y: Any, x: Any, dx: Any, number: int) -> Any:
+    """Areas under neighbouring values along a dimension, doubled."""
     if x is None:
-        if isinstance(dx, bool):
-            raise DtypeError(f"{name}: Currently, we only support dx as a real number.")
-        if isinstance(dx, complex):
-            raise DtypeError(f"{name}: Currently, we only support dx as a real number.")
+        _refused(name, y, dx)
         width: Any = dx
     else:
-        steps = require_tensor(x, name, "x")
-        if steps.dtype is dtypes.bool_:
+        if dtypes.bool_ in (y.dtype, require_tensor(x, name, "x").dtype):
             raise DtypeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
         width = _widths(name, y, x, number)
-    if n < 2:
-        return None, number
-    return (_slice(y, number, 1, n) + _slice(y, number, 0, n - 1)) * width, number
+    n = y._array.shape[number]
+    both = _slice(y, number, min(1, n), n) + _slice(y, number, 0, max(n - 1, 0))
+    return both * (width if x is not None else float(width))
+
+
+def _refused(name: str, y: Any, dx: Any) -> None:
+    if y.dtype is dtypes.bool_:
+        raise DtypeError(f"{name}: received a bool input for `y`, but bool is not supported")
+    if isinstance(dx, (bool, complex)):
+        raise DtypeError(f"{name}: Currently, we only support dx as a real number.")
+
+
+def _dim_of(name: str, y: Any, x: Any, dim: int) -> int:
+    ndim = require_tensor(y, name, "y")._array.ndim
+    dim = dim if x is None else normalize_dim(dim, ndim)
+    return normalize_dim(dim, ndim, scalar_is_vector=False)
 
 
 def _widths(name: str, y: Any, x: Any, dim: int) -> Any:
-    ndim = y._array.ndim
-    if x._array.ndim == 1 and ndim != 1:
-        if x._array.shape[0] != y._array.shape[dim]:
+    """The distances of neighbours of `x`: a vector along the dimension, or what broadcasts with `y`."""
+    ndim, shape = y._array.ndim, x._array.shape
+    if len(shape) == 1:
+        if shape[0] != y._array.shape[dim]:
             raise ShapeError(f"{name}: There must be one `x` value for each sample point")
         x = x.reshape([-1 if d == dim else 1 for d in range(ndim)])
-        where = dim
-    else:
-        where = dim - ndim
-        if x._array.ndim == 0:
-            return 0
-        if x._array.ndim + where < 0 or x._array.shape[where] != y._array.shape[dim]:
-            if x._array.ndim == ndim or x._array.ndim == 1:
-                raise ShapeError(f"{name}: There must be one `x` value for each sample point")
-    n = x._array.shape[where]
-    where = where % x._array.ndim
-    if n == 0:
-        return x
-    return _slice(x, where, 1, n) - _slice(x, where, 0, n - 1)
+    elif len(shape) < ndim:
+        x = x.reshape((*(1,) * (ndim - len(shape)), *shape))
+    n = x._array.shape[dim]
+    return _slice(x, dim, min(1, n), n) - _slice(x, dim, 0, max(n - 1, 0))
 
 
 def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Tensor:
-    areas, number = _trapezoids(name, y, x, dx, dim)
-    if areas is None:
-        # PyTorch's dtypes: the values' own where there are none, else that of a sum divided by two.
-        zero = y.sum(number) * 0
-        return zero.to(y.dtype) if y._array.shape[number] == 0 else zero / 2.0
-    return areas.sum(number) / 2.0
+    number = _dim_of(name, y, x, dim)
+    shape = y._array.shape
+    if shape[number] == 0:  # of y's own type
+        return make_tensor(constant(np.zeros((*shape[:number], *shape[number + 1 :]), y._array.dtype)))
+    if x is None:
+        _refused(name, y, dx)
+        ends = y.select(number, 0) + y.select(number, shape[number] - 1)
+        return (y.sum(number) - ends * 0.5) * float(dx)
+    return _trapezoids(name, y, x, dx, number).sum(number) / 2.0
 
 
 @public()
@@ -147,10 +146,8 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
     >>> torch.cumulative_trapezoid(torch.tensor([1.0, 5.0, 10.0]))
     tensor([ 3.0000, 10.5000])
     """
-    areas, number = _trapezoids("cumulative_trapezoid", y, x, 1 if dx is None else dx, dim)
-    if areas is None:
-        return _slice(y, number, 0, 0) / 2.0
-    return areas.cumsum(number) / 2.0
+    number = _dim_of("cumulative_trapezoid", y, x, dim)
+    return _trapezoids("cumulative_trapezoid", y, x, 1 if dx is None else dx, number).cumsum(number) / 2.0
 
 
 # ---- numerical gradient -----------------------------------------------------------------------
@@ -160,6 +157,11 @@ def _steps(input: Any, spacing: Any, given: Any, dims: tuple[int, ...]) -> list[
         return [1 if spacing is None else spacing] * len(dims)
     each = list(spacing)
     if len(each) != len(dims):
+        if isinstance(given, (tuple, list)):
+            raise OperationError(
+                "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, "
+                f"but got a spacing argument of length {len(each)} and a dim argument of length {len(dims)}."
+            )
         wanted = f"'self.dim() = {input._array.ndim}', since dim argument was not given" if given is None else f"'{len(dims)}'"
         raise OperationError(
             f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to {wanted}, but got a list of "

@@ -230,8 +230,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         factor = n - correction
     else:
         total = weights.sum()
-        if n:
-            tracing.check(_check_total, total._array)
+        tracing.check(_check_total, total._array)
         mean = (x * weights).sum(1, keepdim=True) / total
         if aweights is None:
             factor = total - correction

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...backends import numpy_cpu
 from ...backends.native import kernels
 from ...core import tracing
 from ...core.modes import local
@@ -19,8 +20,8 @@ from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from ...shapes import normalize_dim, reduce_shape
 from .._rules import library, require_tensor, values
 from .._samples import cases
-from ..linalg._linalg import linalg, matrices, square
-from ._reduction import as_dtype, count, dims_of, numpy_names, restore, slope_tangent
+from ..linalg._linalg import double_or_float, linalg, matrices, square
+from ._reduction import as_dtype, count, dims_of, listed, numpy_names, restore, slope_tangent
 
 INF = math.inf
 
@@ -28,6 +29,10 @@ INF = math.inf
 # ---- vector norms -----------------------------------------------------------------------------
 def _vector_norm(xp: Any, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
     kind = x.dtype
+    if ord == 2 and xp is numpy_cpu and kind.kind != "c" and count(x.shape, dim) > 1:
+        made = numpy_cpu.euclidean(x, dim, keepdim)
+        if made is not None:
+            return made
     size = xp.abs(x.astype(xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x)
     real = kind if kind.kind != "c" else size.dtype
     if ord == INF:
@@ -49,7 +54,7 @@ def _vector_norm(xp: Any, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any
 def _vector_norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, ord: float, dim: Any, keepdim: bool) -> Any:
     g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
     if ord == 0:
-        return input * 0
+        return F.full(shape=input_shape, value=0, dtype=input.dtype if F.raw else input.dtype.numpy)
     if ord == 1:
         return F.sgn(input) * g
     # Where the norm is 0 the gradient is taken as 0 instead of 0/0 (the second derivative stays NaN there, as it should).
@@ -136,6 +141,7 @@ defop(
         reduce_shape(x[0], range(len(x[0])) if dim is None else dim, keepdim),
         np.empty(0, x[1]).real.dtype,
     ),
+    aten=lambda A, x, *, ord, dim, keepdim: A.linalg_vector_norm(x, ord, listed(dim), keepdim),
 )
 
 
@@ -143,10 +149,9 @@ def _in_dtype(name: str, x: Tensor, dtype: Any) -> Tensor:
     """The tensor in the type that a norm is asked to compute in."""
     if dtype is None:
         return x
-    if not isinstance(dtype, dtypes.dtype):
-        raise ArgumentTypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    dtype = dtypes.check_dtype(dtype, name.replace(".", "_"))
     if not (dtype.is_floating_point or dtype.is_complex):
-        raise DtypeError(f"{name}: dtype should be floating point or complex. Got {dtype.scalar_type_name}")
+        raise DtypeError(f"{name}: dtype should be floating point or complex, but got {dtype.scalar_type_name}")
     if x.dtype.is_complex != dtype.is_complex:
         wanted, got = ("complex", "real") if x.dtype.is_complex else ("real", "complex")
         raise DtypeError(f"{name}: dtype should be {wanted} for {wanted} inputs, but got {dtype.scalar_type_name}")
@@ -155,7 +160,7 @@ def _in_dtype(name: str, x: Tensor, dtype: Any) -> Tensor:
             f"{name}: the dtype of the input ({x.dtype.scalar_type_name}) should be convertible without narrowing to the specified "
             f"dtype ({dtype.scalar_type_name})"
         )
-    return as_dtype(x, dtype)
+    return as_dtype(x, dtype, name)
 
 
 def vector_norm_of(name: str, x: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
@@ -321,6 +326,7 @@ def torch_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = F
     tensor(5.)
     """
     require_tensor(input, "norm")
+    dtype = dtypes.check_dtype(dtype, "norm")
     kind = input.dtype if dtype is None else dtype
     if isinstance(p, str):
         if p == "nuc":
@@ -332,7 +338,7 @@ def torch_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = F
         p = 2
     if not (kind.is_floating_point or kind.is_complex):
         raise DtypeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}")
-    return vector_norm_of("linalg.vector_norm", as_dtype(input, dtype), p, dim, keepdim, None)
+    return vector_norm_of("linalg.vector_norm", as_dtype(input, dtype, "norm"), p, dim, keepdim, None)
 
 
 torch_norm.__name__ = "norm"
@@ -374,6 +380,23 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     keep = normalize_dim(dim, ndim)
     others = tuple(d for d in range(ndim) if d != keep)
     return vector_norm_of("linalg.vector_norm", v, pow, others, True, None) if others else v.abs()
+
+
+@public()
+def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    """`g v / |v|`, with the norms of the slices of `v` along `dim` (of everything for -1).
+
+    Args:
+        v: the direction, of any shape.
+        g: the length of each slice, of the shape of `norm_except_dim(v, 2, dim)`.
+
+    Source: Salimans, Kingma, "Weight normalization", 2016.
+
+    >>> import pellucid as torch
+    >>> torch._weight_norm(torch.tensor([[3.0, 4.0]]), torch.tensor([[10.0]]))
+    tensor([[6., 8.]])
+    """
+    return require_tensor(v, "_weight_norm", "v") * (require_tensor(g, "_weight_norm", "g", 2) / norm_except_dim(v, 2, dim))
 
 
 @public(methods="=")
@@ -428,11 +451,12 @@ def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
     >>> torch.linalg.cond(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor(2.)
     """
-    matrices(A, "linalg.cond")
+    empty = require_tensor(A, "linalg_cond", "A")._array.ndim >= 2 and not A._array.size
+    if empty and not isinstance(p, str) and (p is None or abs(p) in (1, 2, INF)):
+        return make_tensor(tracing.constant(np.zeros(A._array.shape[:-2], A._array.real.dtype)))
+    matrices(A, "linalg.svd", kernel="linalg_svd_cpu")
     if p is None or p in (2, -2):
         s = F.svd(A, full=False)[1]
-        if s._array.shape[-1] == 0:
-            return make_tensor(tracing.constant(np.zeros(s._array.shape[:-1], s._array.dtype)))
         low, high = s.select(-1, s._array.shape[-1] - 1), s.select(-1, 0)
         return low / high if p == -2 else high / low
     if isinstance(p, str) and p not in ("fro", "nuc"):
@@ -475,6 +499,8 @@ def matrix_rank(
     """
     from ..linalg.lstsq import number_or_array
 
+    if require_tensor(A, "linalg_matrix_rank", "A")._array.ndim >= 2:
+        double_or_float(A)
     x = matrices(A, "torch.linalg.matrix_rank", "input")._array
     for tolerance in (tol, atol, rtol):
         if isinstance(tolerance, Tensor) and tolerance.dtype.is_complex:

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from ... import config, dtypes
+from ...backends.halves import narrowed, widened
 from ...backends.native import kernels
 from ...backends.numpy_fast import positions
 from ...core import tracing
+from ...core.inplace import inplace_form
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
-from ...core.public import public
+from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tensor import Tensor, make_tensor
-from ...errors import UnsupportedError
+from ...errors import DtypeError, UnsupportedError
 from ...shapes import normalize_dim
 from .. import return_types
 from .._rules import constant, require_tensor
@@ -38,7 +40,7 @@ def _cumsum(xp: Any, x: Any, *, dim: int) -> Any:
         return x.astype(np.int64) if kind.kind in "biu" else x.copy()
     if kind in xp.ACCUMULATE:
         wide = xp.ACCUMULATE[kind]
-        return xp.cumsum(x, dim, wide) if wide.kind == "i" else xp.cumsum(x, dim, wide).astype(kind)
+        return xp.cumsum(x, dim, wide) if wide.kind == "i" else narrowed(xp.cumsum(widened(x), dim), kind)
     return xp.cumsum(x, dim)
 
 
@@ -128,9 +130,9 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Ten
         return cumsum_op.call(input, dim=number)
     if dtype is dtypes.bool_:
         raise UnsupportedError("\"cumsum_out_cpu\" not implemented for 'Bool'")
-    input = as_dtype(require_tensor(input, "cumsum"), dtype)
+    input = as_dtype(require_tensor(input, "cumsum"), dtype, "cumsum")
     made = cumsum_op.call(input, dim=normalize_dim(dim, input._array.ndim))
-    return as_dtype(made, dtype)
+    return as_dtype(made, dtype, "cumsum")
 
 
 @public(methods="=", inplace="=", out="computes")
@@ -144,9 +146,28 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Te
     """
     if dtype is dtypes.bool_:
         raise UnsupportedError("\"cumprod_out_cpu\" not implemented for 'Bool'")
-    input = as_dtype(require_tensor(input, "cumprod"), dtype)
+    input = as_dtype(require_tensor(input, "cumprod"), dtype, "cumprod")
     made = cumprod_op.call(input, dim=normalize_dim(dim, input._array.ndim))
-    return as_dtype(made, dtype)
+    return as_dtype(made, dtype, "cumprod")
+
+
+def _accumulated_in_place(function: Any) -> None:
+    """The method that writes into its tensor accumulates in the tensor's own dtype."""
+
+    def within(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
+        if dtype is not None and dtype is not self.dtype:
+            raise DtypeError(
+                f"Bad in-place call: input tensor dtype {self.dtype.c_name} and output tensor dtype {dtype.c_name} should match"
+            )
+        return function(self, dim, dtype=None if self.dtype.is_floating_point else self.dtype)
+
+    within.__name__ = function.__name__
+    name = function.__name__ + "_"
+    METHODS[name] = FUNCTIONS["torch"][name] = inplace_form(numpy_names(within), name)
+
+
+_accumulated_in_place(cumsum)
+_accumulated_in_place(cumprod)
 
 
 # ---- running extremes -------------------------------------------------------------------------

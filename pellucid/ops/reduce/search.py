@@ -16,6 +16,7 @@ from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, UnsupportedError
 from .. import return_types
+from .._numbers import fitting
 from .._rules import require_tensor
 from ..pointwise.basic import underivable
 
@@ -141,6 +142,10 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
             raise ArgumentTypeError(f"isin(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}")
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise ArgumentTypeError("isin(): argument 'elements' (position 1) must be Tensor")
+    for value in (elements, test_elements):
+        kind = common_dtype((value,)) if isinstance(value, Tensor) else dtypes.bool_ if isinstance(value, bool) else None
+        if kind is not None and (kind is dtypes.bool_ or kind.is_complex):
+            raise DtypeError(f"Unsupported input type encountered for isin(): {kind.scalar_type_name}")
     if isinstance(elements, Tensor) and elements.is_meta:
         return make_tensor(MetaArray(elements._array.shape, np.bool_))
     common = common_dtype((elements, test_elements)).numpy
@@ -199,6 +204,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
     if bins <= 0:
         raise OperationError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    fitting(min, input.dtype), fitting(max, input.dtype)
     return make_tensor(tracing.effect(_bars, x, bins, float(min), float(max)))
 
 
@@ -329,7 +335,7 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
     return _histogram(hist, places)
 
 
-@public(methods="=")
+@public()
 def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """How many points of `(..., d)` lie in each cell of a d-dimensional grid, as (hist, bin_edges).
 

@@ -49,6 +49,7 @@ def put_along_array(xp: Any, src: Any, index: Any, shape: tuple[int, ...], dim: 
 take_along_op = defop(
     "take_along",
     "input index",
+    grad_name="Gather",
     forward=lambda xp, x, index, *, dim, unique: xp.take_along_axis(x, index, dim) if x.ndim else x.copy(),
     aval=lambda x, index, dim, unique: (index[0], x[1]),
     vjp={"input": lambda F, g, index, input_shape, dim, unique: F.put_along(g, index, shape=input_shape, dim=dim, unique=unique)},
@@ -112,7 +113,7 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
     samples = cases(*((shapes, {**params, **given}) for shapes, params in _ALONG))
     return defop(
         name, "input", host=True, forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2, batch="dims", samples=samples,
-        autocast="float32" if name == "kthvalue" else None,
+        autocast="float32" if name == "kthvalue" else None, grad_name=name.capitalize() + "Backward1" * name.endswith("median"),
     )  # fmt: skip
 
 
@@ -138,6 +139,7 @@ def _extreme_op(which: str) -> Any:
 
     return defop(
         which + "_dim", "input", forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2,
+        aten=lambda A, x, *, dim, keepdim: getattr(A, which).dim(x, dim, keepdim),
         grad_name=which.capitalize(), batch="dims", onnx=lambda c: _onnx_extreme(c, which.capitalize()), title=which, samples=cases(*_ALONG),
     )  # fmt: skip
 
@@ -147,13 +149,20 @@ max_op, min_op = _extreme_op("max"), _extreme_op("min")
 _RESULTS = {name: return_types.make(name, "values indices") for name in ("max", "min", "median", "nanmedian", "mode", "kthvalue")}
 
 
+def _checked_dim(name: str, input: Any, dim: Any) -> int:
+    """The number of a dimension that has elements; PyTorch looks for that before it looks at the type."""
+    shape = require_tensor(input, name)._array.shape
+    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+        raise ArgumentTypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
+    number = normalize_dim(dim.__index__(), len(shape))
+    check_nonempty_reduction("median" if name == "nanmedian" else name, shape, number)
+    return number
+
+
 def _along(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, **params: Any) -> Any:
     number = everyday_dim(input, dim)
     if number < 0:
-        if isinstance(dim, bool) or not hasattr(dim, "__index__"):
-            raise ArgumentTypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
-        number = normalize_dim(dim.__index__(), input._array.ndim)
-        check_nonempty_reduction(name, input._array.shape, number)
+        number = _checked_dim(name, input, dim)
     values, indices = op.call(input, dim=number, keepdim=bool(keepdim), **params)
     return _RESULTS[name](values, indices)
 
@@ -172,6 +181,8 @@ def _extreme(name: str, op: Any, whole: Any, pairwise: str, input: Any, dim: Any
             return _along(op, name, input, dim, keepdim)
         if dim is None and isinstance(input, Tensor) and input._array.size and input._array.dtype.kind in "fiu":
             return whole.call(input)
+        if dim is not None and not isinstance(dim, Tensor):
+            _checked_dim(name, input, dim)
     _real_only(input, name, f"{name}_all" if dim is None else f"{name}(): does not support complex input")
     if isinstance(dim, Tensor) or other is not None:
         return FUNCTIONS["torch"][pairwise](input, dim if other is None else other)
@@ -328,6 +339,8 @@ kthvalue_op = _choose("kthvalue", _kth_index, k=2)
 
 def _median_of_all(xp: Any, x: Any, ignore_nan: bool) -> Any:
     flat = x.reshape(-1)
+    if not flat.size:
+        return np.full((), np.iinfo(x.dtype).min if x.dtype.kind in "iu" else np.nan, x.dtype)
     return flat[_median_index(flat, 0, ignore_nan)].reshape(())
 
 
@@ -337,17 +350,13 @@ nanmedian_all_op = whole("nanmedian", forward=lambda xp, x: _median_of_all(xp, x
 
 def _median(op: Any, whole_op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Any:
     kernel = "median_cpu" if dim is None else "median_out"
+    if dim is not None and not (isinstance(input, Tensor) and input._array.size):
+        _checked_dim(name, input, dim)
     _real_only(input, name, kernel)
     if input.dtype is dtypes.bool_:
         raise UnsupportedError(f"\"{kernel}\" not implemented for 'Bool'")
     if dim is not None:
         return _along(op, name, input, dim, keepdim)
-    if input._array.size == 0:
-        if not input.dtype.is_floating_point:
-            fill: Any = np.iinfo(input._array.dtype).min
-        else:
-            fill = np.nan
-        return make_tensor(constant(np.full((), fill, input._array.dtype)))
     return whole_op.call(input)
 
 
@@ -384,6 +393,8 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     >>> torch.mode(torch.tensor([3, 1, 3, 2])).values
     tensor(3)
     """
+    if isinstance(input, Tensor) and not input._array.size:
+        _checked_dim("mode", input, dim)
     _real_only(input, "mode", "mode_cpu")
     return _along(mode_op, "mode", input, dim, keepdim)
 

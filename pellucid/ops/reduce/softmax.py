@@ -16,13 +16,14 @@ from ...errors import UnsupportedError
 from ...shapes import normalize_dim, reduce_shape
 from .._rules import library, require_tensor
 from .._samples import cases
-from ._reduction import Dims, as_dtype, dims_of, numpy_names, restore, to_float
+from ._reduction import Dims, as_dtype, dims_of, listed, numpy_names, restore, to_float
 
+_KERNELS = (np.dtype(np.float32), np.dtype(np.float64))  # the floats that native code is for
 _ALONG = ((((3, 4),), {"dim": 0}), (((2, 3, 4),), {"dim": 2}))
 
 
 def _softmax_grad(F: Any, g: Any, out: Any, out_shape: Any, dim: int) -> Any:
-    if F.raw and config.kernels and type(out) is np.ndarray and out.dtype == np.float32 and out.ndim:
+    if F.raw and config.kernels and type(out) is np.ndarray and out.dtype in _KERNELS and out.ndim:
         made = kernels.rows.softmax.softmax_backward(g, out, dim)
         if made is not None:
             return made
@@ -31,7 +32,7 @@ def _softmax_grad(F: Any, g: Any, out: Any, out_shape: Any, dim: int) -> Any:
 
 
 def _log_softmax_grad(F: Any, g: Any, out: Any, out_shape: Any, dim: int) -> Any:
-    if F.raw and config.kernels and type(out) is np.ndarray and out.dtype == np.float32 and out.ndim:
+    if F.raw and config.kernels and type(out) is np.ndarray and out.dtype in _KERNELS and out.ndim:
         made = kernels.rows.softmax.log_softmax_backward(g, out, dim)
         if made is not None:
             return made
@@ -44,6 +45,7 @@ softmax_op = defop(
     batch="dims",
     traits="saturates recentres",
     onnx=lambda c: c.emit("Softmax", c[0], axis=int(c.p["dim"])), samples=cases(*_ALONG),
+    aten=lambda A, x, *, dim: A._softmax(x, dim, False),
 )  # fmt: skip
 
 log_softmax_op = defop(
@@ -52,6 +54,7 @@ log_softmax_op = defop(
     batch="dims",
     traits="saturates",
     onnx=lambda c: c.emit("LogSoftmax", c[0], axis=int(c.p["dim"])), samples=cases(*_ALONG),
+    aten=lambda A, x, *, dim: A._log_softmax(x, dim, False),
 )  # fmt: skip
 
 
@@ -71,7 +74,8 @@ def _logsumexp_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim:
 
 
 logsumexp_op = defop(
-    "logsumexp", "input", forward=lambda xp, x, *, dim, keepdim: xp.logsumexp(x, dim, keepdim) if x.ndim else x.copy(),
+    "logsumexp", "input", aten=lambda A, x, *, dim, keepdim: A.logsumexp(x, listed(dim), keepdim),
+    forward=lambda xp, x, *, dim, keepdim: xp.logsumexp(x, dim, keepdim) if x.ndim else x.copy(),
     aval=lambda x, dim, keepdim: (reduce_shape(x[0], dim, keepdim), x[1]),
     vjp={"input": _logsumexp_grad}, batch="dims", onnx=lambda c: c.reduction("ReduceLogSumExp"),
     samples=cases(*((((3, 4),), {"dim": dim, "keepdim": keepdim}) for dim in ((0,), (0, 1)) for keepdim in (False, True)), complex=True),
@@ -84,7 +88,7 @@ def softmax_along(op: Any, name: str, input: Tensor, dim: Any, dtype: dtypes.dty
         a = input._array
         if a.dtype.kind == "f" and 0 < a.ndim > dim >= -a.ndim:  # the everyday call, without further questions
             return op.call(input, dim=dim % a.ndim)
-    input = as_dtype(require_tensor(input, name), dtype)
+    input = as_dtype(require_tensor(input, name), dtype, name)
     if dim is None:
         raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
     number = normalize_dim(dim, input._array.ndim)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import config, dtypes
+from ...backends.halves import HALVES, in_float32
 from ...backends.native import SMALL, kernels
 from ...backends.numpy_extra import comparable
 from ...backends.scatter import take_few
@@ -48,6 +49,8 @@ _BACKWARDS = slice(None, None, -1)
 def _sort(xp: Any, x: Any, *, dim: int, descending: bool) -> Any:
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
+    if type(x) is np.ndarray and x.dtype in HALVES and x.size >= SMALL:  # their order is that in float32
+        return in_float32(_sort, xp, x, dim=dim, descending=descending)
     if type(x) is np.ndarray and x.dtype is _F32 and x.size >= SMALL and config.kernels:
         made = kernels.ordering.order.sort(x, dim, descending)
         if made is not None:
@@ -82,6 +85,8 @@ def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool) -> Any:
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
     n = x.shape[dim]
+    if type(x) is np.ndarray and x.dtype in HALVES and x.size >= SMALL:
+        return in_float32(_topk, xp, x, k=k, dim=dim, largest=largest)
     if type(x) is np.ndarray and x.dtype is _F32 and (x.size >= SMALL or k > 1) and config.kernels:
         made = kernels.ordering.order.first(x, dim, k, largest)
         if made is not None:

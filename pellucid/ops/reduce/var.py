@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...backends import numpy_cpu
+from ...core import tracing
 from ...core.bind import wrap
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -16,7 +17,7 @@ from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, DtypeError
 from .._rules import is_direct, require_tensor
 from .._samples import cases
-from ._reduction import count, dims_of, numpy_names, restore, slope_tangent
+from ._reduction import count, dims_of, numpy_names, restore, slope_tangent, spread
 from .basic import OVER_DIMS, mean_op, reduced_aval
 
 
@@ -55,10 +56,9 @@ _LEAST, _MOST = 2.0**-100, 2.0**120  # what float32 holds of a variance without 
 
 
 def _var_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
-    n = count(input_shape, dim)
-    left = n - correction if n > correction else 0
+    left = count(input_shape, dim) - correction  # below 0 the value is infinite, and the formula stays, as in PyTorch
     away = input - F.mean(input, dim=dim, keepdim=True)
-    return restore(g, input_shape, dim, keepdim) * away * (2.0 / left if left else math.inf)
+    return restore(g * (2.0 / left if left else math.inf), input_shape, dim, keepdim) * away
 
 
 def _onnx_var(c: Any, root: bool) -> Any:
@@ -184,6 +184,53 @@ def std(
     return F.std(input, dim=dims, correction=correction, keepdim=keepdim)
 
 
+def _and_mean(name: str, title: str, forward: Any, gradient: Any) -> Any:
+    """An operation (spread, mean), which PyTorch's graph shows as one node."""
+    one = defop(
+        f"{name}_mean",
+        "input",
+        forward=lambda xp, x, *, dim, correction, keepdim: (
+            forward(xp, x, dim=dim, correction=correction, keepdim=keepdim),
+            xp.mean(x, dim, keepdim),
+        ),
+        vjp={"input": gradient},
+        aval=lambda x, dim, correction, keepdim: [
+            (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.empty(0, x[1]).real.dtype),
+            reduced_aval(x, dim=dim, keepdim=keepdim),
+        ],
+        outputs=2,
+        batch="dims",
+        grad_name=title,
+        onnx=lambda c: (_onnx_var(c, name == "std"), c.reduction("ReduceMean")),
+        samples=cases(*((shapes, {**params, "correction": 1}) for shapes, params in OVER_DIMS)),
+    )
+
+    def call(input: Tensor, dims: Any, correction: Any, keepdim: bool) -> Any:
+        if tracing.tracer():  # loops of a compiled program have the two
+            return getattr(F, name)(input, dim=dims, correction=correction, keepdim=keepdim), mean_op.call(
+                input, dim=dims, keepdim=keepdim
+            )
+        return one.call(input, dim=dims, correction=correction, keepdim=keepdim)
+
+    return call
+
+
+def _mean_part(F: Any, g: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
+    return spread(F, g / float(count(shape, dim)), shape, dim, keepdim)
+
+
+def _var_mean_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    return _var_grad(F, g[0], input, input_shape, dim, correction, keepdim) + _mean_part(F, g[1], input_shape, dim, keepdim)
+
+
+def _std_mean_grad(F: Any, g: Any, input: Any, out0: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    return _std_grad(F, g[0], input, out0, input_shape, dim, correction, keepdim) + _mean_part(F, g[1], input_shape, dim, keepdim)
+
+
+_var_mean = _and_mean("var", "VarMean", _var, _var_mean_grad)
+_std_mean = _and_mean("std", "StdMean", _std, _std_mean_grad)
+
+
 @public()
 @numpy_names
 def var_mean(
@@ -200,8 +247,7 @@ def var_mean(
         made = numpy_cpu.variance(input._array, dims, correction, keepdim)
         if made is not None and np.isfinite(made[0]).all():
             return wrap(made[0]), wrap(made[1])
-    mean = mean_op.call(input, dim=dims, keepdim=keepdim)
-    return F.var(input, dim=dims, correction=correction, keepdim=keepdim), mean
+    return _var_mean(input, dims, correction, keepdim)
 
 
 @public()
@@ -216,5 +262,4 @@ def std_mean(
     (tensor(1.), tensor(2.))
     """
     dims, correction = _spread_arguments("std_mean", input, dim, unbiased, correction)
-    mean = mean_op.call(input, dim=dims, keepdim=keepdim)
-    return F.std(input, dim=dims, correction=correction, keepdim=keepdim), mean
+    return _std_mean(input, dims, correction, keepdim)

@@ -5,56 +5,58 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...core.inplace import bump, check_writable
-from ...core.modes import local, no_grad
+from ...core.inplace import bump, check_writable, refresh_views
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Tensor
-from ...errors import UnsupportedError
+from ...errors import UnsupportedError, forwarding
 from . import storage as view_storage
 from . import view
 
 
-def _changes_nothing(function: Callable[..., Tensor], x: Tensor, args: Any, named: Any) -> bool:
-    """Has the view of `x` the shape and strides that `x` has?"""
-    with no_grad():
-        planned = function(x.detach(), *args, **named)._array
-    return (planned.shape, planned.strides, planned.ctypes.data) == (x._array.shape, x._array.strides, x._array.ctypes.data)
+def _inplace(name: str, function: Callable[..., Tensor], inverse: Callable[..., Tensor] | None = None) -> None:
+    """`name` of Tensor; `inverse` makes the tensor as it was from the result: so its views, which know it as it was, come from it now."""
 
-
-def _inplace(name: str, function: Callable[..., Tensor]) -> None:
     def method(self: Tensor, *args: Any, **named: Any) -> Tensor:
         check_writable(self, name)
-        before = None if self._ver is None or self._ver.views is None else list(self._ver.views)
-        if local.grad and self._view is None and before and any(v() is not None for v in before):
-            if _changes_nothing(function, self, args, named):
-                bump(self, name)
-                return self
-            raise UnsupportedError(f"{name}: views of this tensor are alive; their relation to it would be lost")
+        views = [] if self._ver is None or self._ver.views is None else list(self._ver.views)
+        own = [v for ref in views if (v := ref()) is not None and v._view is not None and v._view.base is self]
+        before = self._array
         result = function(self, *args, **named)
-        self._array = result._array
+        after = result._array
+        if own and (after.shape, after.strides) != (before.shape, before.strides):
+            if inverse is None:
+                raise UnsupportedError(f"{name}: views of this tensor are alive; their relation to it would be lost")
+            back = inverse(result.detach(), before.shape, *args, **named)._view
+            for view in (v._view for v in own):
+                view.chain = (*back.chain, *view.chain)  # type: ignore[union-attr]
+        self._array = after
         if result._rg:
             self._node, self._rg = result._node, True
         if self._view is not None:
             self._view = result._view
-        elif before is not None and self._ver is not None:
-            self._ver.views = before
+        elif self._ver is not None:
+            self._ver.views = views
         bump(self, name)
+        if own and result._rg:
+            refresh_views(self)
         return self
 
     method.__name__ = name
+    forwarding.add(method.__code__)
     method.__doc__ = f"The tensor itself takes the sizes and strides of `{name.removesuffix('_')}`; the memory stays."
     METHODS[name] = method
     if name == "as_strided_":
         FUNCTIONS["torch"][name] = method
 
 
+def _again(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    return lambda x, shape, *args, **named: function(x, *args, **named)
+
+
 for _name, _function in {
-    "transpose_": view.transpose,
-    "swapaxes_": METHODS["swapaxes"],
-    "swapdims_": METHODS["swapdims"],
-    "t_": view.t,
-    "squeeze_": view.squeeze,
-    "unsqueeze_": view.unsqueeze,
-    "as_strided_": view_storage.as_strided,
-}.items():
-    _inplace(_name, _function)
+    "transpose_": view.transpose, "swapaxes_": METHODS["swapaxes"], "swapdims_": METHODS["swapdims"], "t_": view.t,
+}.items():  # fmt: skip
+    _inplace(_name, _function, _again(_function))  # twice is as before
+_inplace("squeeze_", view.squeeze, lambda x, shape, *args, **named: x.view(shape))
+_inplace("unsqueeze_", view.unsqueeze, lambda x, shape, *args, **named: x.view(shape))
+_inplace("as_strided_", view_storage.as_strided)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,8 @@ from ...core.public import FUNCTIONS, METHODS, method, public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, DimensionError, OperationError, ShapeError
-from .._rules import keyword, require_tensor
+from .._rules import as_index, keyword, require_tensor
+from .._samples import cases
 from .view import expand, reshape, sizes_of, transpose_op
 
 
@@ -62,6 +62,8 @@ cat_op = defop(
     traits="passes",
     onnx=lambda c: c.emit("Concat", *c.names, axis=int(c.p["dim"])),
     autocast="promote",
+    aten=lambda A, *tensors, dim: A.cat(list(tensors), dim),
+    samples=cases((((2, 3), (2, 1), (2, 0)), {"dim": 1}), (((2,), (3,)), {"dim": 0}), complex=True),
 )
 
 
@@ -91,6 +93,8 @@ stack_op = defop(
     batch=lambda b: b.call(*b.whole(), dim=b.shifted(b.p["dim"])),
     traits="passes",
     onnx=_onnx_stack,
+    aten=lambda A, *tensors, dim: A.stack(list(tensors), dim),
+    samples=cases((((2, 3), (2, 3)), {"dim": 2}), (((), (), ()), {"dim": 0}), (((2, 0),), {"dim": 1}), complex=True),
 )
 
 
@@ -262,6 +266,8 @@ repeat_op = defop(
     jvp="linear",
     traits="passes",
     onnx=_onnx_repeat,
+    aten=lambda A, x, *, repeats: A.repeat(x, list(repeats)),
+    samples=cases((((2, 3),), {"repeats": (2, 1, 3)}), (((),), {"repeats": (2,)}), (((2,),), {"repeats": (0,)})),
 )
 
 
@@ -330,6 +336,7 @@ repeat_each_op = defop(
     grad_name="RepeatInterleave",
     title="repeat_interleave",
     onnx=_onnx_repeat_each,
+    samples=cases((((2, 3),), {"count": 3, "dim": 1}), (((2, 3),), {"count": 0, "dim": 0})),
 )
 
 
@@ -434,6 +441,7 @@ roll_op = defop(
     jvp="linear",
     traits="passes",
     onnx=_onnx_roll,
+    samples=cases((((3, 4),), {"shifts": (1, -2), "dims": (0, 1)}), (((0, 2),), {"shifts": (1,), "dims": (0,)})),
 )
 
 
@@ -481,6 +489,8 @@ flip_op = defop(
     batch="dims",
     traits="passes",
     onnx=_onnx_flip,
+    aten=lambda A, x, *, dims: A.flip(x, list(dims)),
+    samples=cases((((3, 4),), {"dims": (0, 1)}), (((2, 3, 2),), {"dims": (1,)}), (((0, 2),), {"dims": (0,)}), complex=True),
 )
 
 
@@ -541,9 +551,9 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         raise OperationError(f"expected total dims >= 2, but got total dims = {ndim}")
     if dims[0] == dims[1] or abs(dims[0] - dims[1]) == ndim:
         raise OperationError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-    for which, d in zip("01", dims, strict=True):
+    for d in dims:
         if not -ndim <= d < ndim:
-            raise OperationError(f"Rotation dim{which} out of range, dim{which} = {d}")
+            raise DimensionError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {d})")
     first, second = (d % ndim for d in dims)
     k %= 4
     if k == 1:
@@ -578,6 +588,7 @@ def _triangle(name: str, which: str) -> None:
         batch="leading",
         onnx=lambda c: _onnx_triangle(c, name == "triu"),
         traits="masks",
+        samples=cases((((2, 3, 4),), {"diagonal": 1}), (((3, 2),), {"diagonal": -1}), complex=True),
     )
 
     def function(input: Tensor, diagonal: int = 0) -> Tensor:
@@ -614,6 +625,7 @@ diag_embed_op = defop(
     vjp={"input": lambda F, g, offset, dim1, dim2: F.diagonal(g, offset=offset, dim1=dim1, dim2=dim2)},
     jvp="linear",
     batch="dims",
+    samples=cases((((2, 3),), {"offset": 1, "dim1": 0, "dim2": 2}), (((3,),), {"offset": -1, "dim1": 0, "dim2": 1})),
 )
 
 

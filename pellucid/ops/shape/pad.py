@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,10 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
+from .._format import in_format
 from .._numbers import number_array
-from .._rules import require_tensor
+from .._rules import as_index, require_tensor
+from .._samples import cases
 from .view import permute, reshape
 
 
@@ -57,6 +58,12 @@ constant_pad_op = defop(
     vjp={"input": lambda F, g, pad: F.constant_pad_nd(g, pad=tuple(-n for n in pad), value=0)},
     traits="passes",
     onnx=_onnx_pad,
+    aten=lambda A, x, *, pad, value: A.constant_pad_nd(x, list(pad), value),
+    samples=cases(
+        (((2, 3),), {"pad": (1, 2, 0, 1), "value": 0.5}),
+        (((2, 4),), {"pad": (-1, 1), "value": 0.0}),
+        (((0, 3),), {"pad": (0, 0, 1, 1), "value": 1.0}),
+    ),
 )
 
 
@@ -90,7 +97,8 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
         if (before < 0 and -before > size) or (after < 0 and size + min(before, 0) + after < 0):
             raise OperationError("narrow(): length must be non-negative.")
     number = number_array(value, a.dtype)[()]
-    return constant_pad_op.call(input, pad=pad, value=number if number.dtype.kind == "V" else number.item())
+    result = constant_pad_op.call(input, pad=pad, value=number if number.dtype.kind == "V" else number.item())
+    return in_format(result, input)
 
 
 # ---- other modes -----------------------------------------------------------------------------
@@ -159,7 +167,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if mode == "constant":
         if isinstance(value, complex):
             raise ArgumentTypeError(f"pad(): argument 'value' (position 4) must be float, not {type(value).__name__}")
-        return constant_pad_nd(input, pad, 0 if value is None else float(value))
+        return _apart(constant_pad_nd(input, pad, 0 if value is None else float(value)), input)
     if value is not None and value != 0:
         raise OperationError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in ("reflect", "replicate", "circular"):
@@ -171,10 +179,18 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             f"Expected {one}D or {one + 1}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
             f"got: {shapes.text(a.shape)}"
         )
+    given = input
     for d, (before, after) in enumerate(_sides(pad, a.ndim)):
         if before or after:
             input = F.index_select(input, wrap(constant(_positions(a.shape[d], before, after, mode))), dim=d)
-    return input
+    return _apart(input, given, mode != "circular")
+
+
+def _apart(padded: Tensor, input: Tensor, keeps: bool = True) -> Tensor:
+    """The result in memory of its own, also where nothing was added; in the memory format of the input, if it keeps that."""
+    if padded is input or padded._view is not None:
+        padded = padded.clone()
+    return in_format(padded, input) if keeps else padded
 
 
 # ---- shuffles --------------------------------------------------------------------------------
@@ -205,7 +221,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     x = reshape(input, (*lead, channels // (r * r), r, r, height, width))
     x = permute(x, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
-    return reshape(x, (*lead, channels // (r * r), height * r, width * r))
+    return in_format(reshape(x, (*lead, channels // (r * r), height * r, width * r)), input)
 
 
 @public(namespace="torch nn.functional")
@@ -230,7 +246,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     x = reshape(input, (*lead, channels, height // r, r, width // r, r))
     x = permute(x, (*range(n), n, n + 2, n + 4, n + 1, n + 3))
-    return reshape(x, (*lead, channels * r * r, height // r, width // r))
+    return in_format(reshape(x, (*lead, channels * r * r, height // r, width // r)), input)
 
 
 @public(namespace="torch nn.functional", names="channel_shuffle native_channel_shuffle")
@@ -250,4 +266,4 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     if channels % groups:
         raise ShapeError(f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
     x = reshape(input, (batch, groups, channels // groups, *rest))
-    return reshape(permute(x, (0, 2, 1, *range(3, len(rest) + 3))), shape)
+    return in_format(reshape(permute(x, (0, 2, 1, *range(3, len(rest) + 3))), shape), input)

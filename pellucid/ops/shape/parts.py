@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,8 @@ from ...core.primitive import PRIMITIVES, defop
 from ...core.public import METHODS, method, public
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, DimensionError, OperationError
-from .._rules import keyword, require_tensor
+from .._rules import as_index, keyword, require_tensor
+from .._samples import cases
 from .view import is_fast
 
 
@@ -36,6 +36,12 @@ embed_op = defop(
     vjp={"input": lambda F, g, op, how: getattr(F, op)(g, **how)},
     jvp="linear",
     title="embedding",
+    aten=lambda A, g, *, shape, op, how: getattr(A, f"{op}_backward")(g, list(shape), *how.values()),
+    samples=cases(
+        (((2, 4),), {"shape": (2, 3, 4), "op": "select", "how": {"dim": 1, "index": 2}}),
+        (((2, 2),), {"shape": (2, 4), "op": "slice", "how": {"dim": 1, "start": 0, "end": 4, "step": 2}}),
+        (((2, 3),), {"shape": (3, 2, 3), "op": "diagonal", "how": {"offset": 0, "dim1": 0, "dim2": 2}}),
+    ),
 )
 
 
@@ -56,6 +62,10 @@ select_op = part_op(
     batch="dims",
     traits="passes",
     onnx=_onnx_select,
+    aten=lambda A, x, *, dim, index: A.select.int(x, dim, index),
+    samples=cases(
+        (((2, 3, 4),), {"dim": 1, "index": 2}), (((5,),), {"dim": 0, "index": 0}), (((0, 3),), {"dim": 1, "index": 1}), complex=True
+    ),
 )
 
 
@@ -74,6 +84,12 @@ slice_op = part_op(
     batch="dims",
     traits="passes",
     onnx=_onnx_slice,
+    aten=lambda A, x, *, dim, start, end, step: A.slice.Tensor(x, dim, start, end, step),
+    samples=cases(
+        (((2, 7),), {"dim": 1, "start": 1, "end": 6, "step": 2}),
+        (((3, 2),), {"dim": 0, "start": 2, "end": 2, "step": 1}),
+        complex=True,
+    ),
 )
 
 
@@ -96,6 +112,9 @@ diagonal_op = part_op(
     ),
     batch="dims",
     onnx=_onnx_diagonal,
+    samples=cases(
+        (((3, 2, 4),), {"offset": 1, "dim1": 0, "dim2": 2}), (((3, 3),), {"offset": -1, "dim1": 0, "dim2": 1}), complex=True
+    ),
 )
 
 
@@ -207,6 +226,7 @@ unfold_op = part_op(
     batch="dims",
     traits="passes",
     onnx=_onnx_unfold,
+    samples=cases((((2, 7),), {"dim": 1, "size": 3, "step": 2}), (((4, 2),), {"dim": 0, "size": 2, "step": 1})),
 )
 unfold_grad_op = defop(
     "unfold_grad",
@@ -216,6 +236,10 @@ unfold_grad_op = defop(
     vjp={"input": lambda F, g, dim, size, step: F.unfold(g, dim=dim, size=size, step=step)},
     jvp="linear",
     grad_name="UnfoldBackward",
+    samples=cases(
+        (((2, 3, 3),), {"shape": (2, 7), "dim": 1, "size": 3, "step": 2}),
+        (((3, 2, 2),), {"shape": (4, 2), "dim": 0, "size": 2, "step": 1}),
+    ),
 )
 
 
@@ -258,6 +282,8 @@ split_op = defop(
     batch="dims",
     traits="passes",
     onnx=_onnx_split,
+    aten=lambda A, x, *, sizes, dim: A.split_with_sizes(x, list(sizes), dim),
+    samples=cases((((2, 7),), {"sizes": (3, 0, 4), "dim": 1}), (((3, 2),), {"sizes": (1, 2), "dim": 0}), complex=True),
 )
 
 
@@ -277,6 +303,8 @@ unbind_op = defop(
     batch="dims",
     traits="passes",
     onnx=_onnx_unbind,
+    aten=lambda A, x, *, dim: A.unbind.int(x, dim),
+    samples=cases((((2, 3),), {"dim": 1}), (((3,),), {"dim": 0}), complex=True),
 )
 
 
@@ -337,7 +365,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
     dim, size = _splittable(input, dim, "chunk")
-    return _split(input, shapes.chunk_sizes(size, chunks), dim)
+    return _split(input, shapes.chunk_sizes(size, as_index(chunks)), dim)
 
 
 @public(names="tensor_split", methods="=")
@@ -444,6 +472,7 @@ unsafe_split_op = defop(
     vjp={"input": lambda F, g, dim: F.cat(*g, dim=dim)},
     jvp="linear",
     onnx=_onnx_split,
+    samples=cases((((2, 7),), {"sizes": (3, 4), "dim": 1})),
 )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ from numpy import ndarray
 
 from ... import dtypes, shapes
 from ...backends.meta import MetaArray
-from ...backends.numpy_cpu import address, element_offset, owner
-from ...backends.shared_memory import map_of
+from ...backends.numpy_cpu import address, check_resizable, element_offset, owner
+from ...backends.sparse import SparseArray
 from ...core import tracing
 from ...core.inplace import bump
 from ...core.modes import local
@@ -21,8 +20,11 @@ from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, method, public, tensor_property
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError, warn_once
-from .._rules import require_tensor
+from .._rules import as_index, require_tensor
+from .._samples import cases
 from .parts import part_op
+from .storages import StorageBase as StorageBase
+from .storages import TypedStorage, UntypedStorage
 from .view import element_strides, sizes_of
 
 # ---- where a tensor lies ---------------------------------------------------------------------
@@ -106,6 +108,8 @@ def data_ptr(self: Tensor) -> int:
     """The address of the first element; 0 for an empty tensor."""
     tracing.unkept(WHERE)
     a = self._array
+    if type(a) is SparseArray:
+        raise OperationError("Cannot access data pointer of Tensor that doesn't have storage")
     return address(a) if type(a) is ndarray and a.size else 0
 
 
@@ -167,6 +171,8 @@ contiguous_op = defop(
     batch=lambda b: b.F.clone(b[0]),
     traits="passes",
     onnx="Identity",
+    aten=lambda A, x, *, order: A.clone(x),
+    samples=cases((((2, 3, 4, 2),), {"order": None}), (((2, 3, 4, 2),), {"order": (0, 2, 3, 1)}), (((0, 3),), {"order": None})),
 )
 
 
@@ -193,40 +199,64 @@ def _as_strided(xp: Any, x: Any, *, size: Any, stride: Any, shift: int, geometry
     return xp.strided(x, size, tuple([s * item for s in stride]), shift * item)
 
 
-def _places(shape: Any, stride: Any, shift: int) -> Any:
+def _places(xp: Any, shape: Any, stride: Any, shift: int) -> Any:
     """Where each element of a strided tensor lies, as an array of flat positions."""
-    out = np.zeros(shape, np.int64)
+    out = xp.full(shape, shift, np.int64)
     for d, (n, step) in enumerate(zip(shape, stride, strict=True)):
-        out += (np.arange(n) * step).reshape((n,) + (1,) * (len(shape) - 1 - d))
-    return out + shift
+        out = out + (xp.arange(n) * step).reshape((n,) + (1,) * (len(shape) - 1 - d))
+    return out
+
+
+def _span(shape: Any, stride: Any, shift: int) -> tuple[int, int]:
+    """The lowest and the highest of these positions; (0, 0) without elements."""
+    if 0 in shape:
+        return 0, 0
+    ends = [(n - 1) * step for n, step in zip(shape, stride, strict=True)]
+    return shift + sum(min(end, 0) for end in ends), shift + sum(max(end, 0) for end in ends)
+
+
+def _memory(xp: Any, kind: Any, inner: Any, outer: Any) -> tuple[Any, int]:
+    """Zeros for all places of two geometries `(shape, stride, shift)`, and which place comes first."""
+    (low, high), (first, last) = _span(*inner), _span(*outer)
+    start = min(low, first, 0)
+    return xp.zeros(max(high, last, 0) - start + 1, kind), start
 
 
 def _as_strided_grad(xp: Any, g: Any, *, shape: Any, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
     """Gradients of all places in memory, read back where the input's elements lie (an input that overlaps itself shares)."""
-    inside, outside = _places(shape, geometry, 0), _places(size, stride, shift)
-    low = min(outside.min(initial=0), 0)
-    length = max(inside.max(initial=0), outside.max(initial=0)) - low + 1
-    flat = xp.zeros(length, g.dtype)
-    xp.add.at(flat, (outside - low).reshape(-1), g.reshape(-1))
+    inner, outer = (shape, geometry, 0), (size, stride, shift)
+    flat, start = _memory(xp, g.dtype, inner, outer)
+    inside = _places(xp, *inner) - start
+    xp.add.at(flat, (_places(xp, *outer) - start).reshape(-1), g.reshape(-1))
     if any(s == 0 and n > 1 for s, n in zip(geometry, shape, strict=True)):
-        flat = flat / np.maximum(np.bincount((inside - low).reshape(-1), minlength=length), 1).astype(flat.real.dtype)
-    return flat[inside - low]
+        count = xp.zeros(flat.shape, flat.real.dtype)
+        xp.add.at(count, inside.reshape(-1), 1)
+        flat = flat / xp.maximum(count, 1)
+    return flat[inside]
 
 
 def _as_strided_read(xp: Any, x: Any, *, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
     """What `as_strided` reads, from values that lie anywhere."""
-    inside, outside = _places(x.shape, geometry, 0), _places(size, stride, shift)
-    low = min(outside.min(initial=0), 0)
-    flat = xp.zeros(max(inside.max(initial=0), outside.max(initial=0)) - low + 1, x.dtype)
-    flat[inside - low] = x
-    return flat[outside - low]
+    inner, outer = (x.shape, geometry, 0), (size, stride, shift)
+    flat, start = _memory(xp, x.dtype, inner, outer)
+    flat[_places(xp, *inner) - start] = x
+    return flat[_places(xp, *outer) - start]
 
 
 def _as_strided_regrad(F: Any, g: Any, input_shape: Any, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
     return F.as_strided_grad(g, shape=input_shape, size=size, stride=stride, shift=shift, geometry=geometry)
 
 
-as_strided_op = part_op("as_strided", _as_strided, _as_strided_regrad, traits="passes")
+as_strided_op = part_op(
+    "as_strided",
+    _as_strided,
+    _as_strided_regrad,
+    traits="passes",
+    samples=cases(
+        (((3, 4),), {"size": (2, 3), "stride": (4, 1), "shift": 1, "geometry": (4, 1)}),
+        (((6,),), {"size": (3, 3), "stride": (1, 1), "shift": 0, "geometry": (1,)}),
+    ),
+)
 as_strided_grad_op = defop(
     "as_strided_grad",
     "input",
@@ -238,6 +268,10 @@ as_strided_grad_op = defop(
         )
     },
     jvp="linear",
+    samples=cases(
+        (((2, 3),), {"shape": (3, 4), "size": (2, 3), "stride": (4, 1), "shift": 1, "geometry": (4, 1)}),
+        (((3, 3),), {"shape": (6,), "size": (3, 3), "stride": (1, 1), "shift": 0, "geometry": (1,)}),
+    ),
 )
 
 
@@ -264,157 +298,15 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 
 # ---- storages --------------------------------------------------------------------------------
-class UntypedStorage:
-    """The bytes that a tensor and its views lie in."""
-
-    __slots__ = ("_keep", "_owner")
-
-    def __init__(self, owner: Any) -> None:
-        if isinstance(owner, int):
-            owner = np.empty(owner, np.uint8)
-        self._owner = owner
-
-    def _bytes(self) -> ndarray:
-        owner = self._owner
-        if type(owner) is not ndarray:
-            raise UnsupportedError("a tensor without data has no bytes")
-        if not owner.flags.c_contiguous:
-            owner = owner.transpose(sorted(range(owner.ndim), key=lambda d: -owner.strides[d]))
-        return owner.reshape(-1).view(np.uint8)
-
-    def nbytes(self) -> int:
-        """The size in bytes."""
-        return int(self._owner.nbytes)
-
-    size = nbytes
-
-    def __len__(self) -> int:
-        return self.nbytes()
-
-    def data_ptr(self) -> int:
-        """The address of the first byte; 0 when there is none."""
-        return address(self._owner) if type(self._owner) is ndarray and self._owner.size else 0
-
-    @property
-    def _cdata(self) -> int:
-        return id(self._owner)
-
-    @property
-    def device(self) -> Any:
-        return dtypes.device("meta" if type(self._owner) is MetaArray else "cpu")
-
-    @property
-    def is_cuda(self) -> bool:
-        return False
-
-    def is_shared(self) -> bool:
-        """Whether other processes can share the memory; see `Tensor.share_memory_`."""
-        return map_of(self._owner) is not None
-
-    def element_size(self) -> int:
-        """1: a storage counts bytes."""
-        return 1
-
-    def tolist(self) -> list[int]:
-        """The bytes."""
-        return self._bytes().tolist()
-
-    def __getitem__(self, index: Any) -> Any:
-        found = self._bytes()[index]
-        return UntypedStorage(found) if isinstance(index, slice) else int(found)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._bytes()[index] = value
-
-    def fill_(self, value: int) -> UntypedStorage:
-        """Set every byte."""
-        self._bytes()[:] = value
-        return self
-
-    def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
-        """Take the bytes of another storage of the same size."""
-        self._bytes()[:] = source._bytes()
-        return self
-
-    def clone(self) -> UntypedStorage:
-        """A copy with memory of its own."""
-        return UntypedStorage(self._bytes().copy())
-
-    def cpu(self) -> UntypedStorage:
-        """The storage itself."""
-        return self
-
-    def resize_(self, size: int) -> None:
-        """Refused: NumPy's memory cannot grow below the tensors that lie in it."""
-        if size != self.nbytes():
-            raise UnsupportedError("UntypedStorage.resize_: the memory of an array cannot change its size")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, UntypedStorage) and other._owner is self._owner
-
-    def __hash__(self) -> int:
-        return id(self._owner)
-
-    def __repr__(self) -> str:
-        return f"[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
-
-
-class TypedStorage:
-    """The older face of a storage, which counts elements."""
-
-    __slots__ = ("_untyped", "dtype")
-
-    def __init__(self, untyped: UntypedStorage, dtype: dtypes.dtype) -> None:
-        self._untyped = untyped
-        self.dtype = dtype
-
-    def _elements(self) -> ndarray:
-        raw = self._untyped._bytes()
-        item = self.dtype.numpy.itemsize
-        return raw[: len(raw) // item * item].view(self.dtype.numpy)
-
-    def untyped(self) -> UntypedStorage:
-        """The storage in bytes."""
-        return self._untyped
-
-    def size(self) -> int:
-        """The number of elements."""
-        return self._untyped.nbytes() // self.dtype.numpy.itemsize
-
-    def __len__(self) -> int:
-        return self.size()
-
-    def nbytes(self) -> int:
-        """The size in bytes."""
-        return self._untyped.nbytes()
-
-    def element_size(self) -> int:
-        """Bytes of one element."""
-        return self.dtype.numpy.itemsize
-
-    def data_ptr(self) -> int:
-        """The address of the first element."""
-        return self._untyped.data_ptr()
-
-    def tolist(self) -> list[Any]:
-        """The elements."""
-        return self._elements().tolist()
-
-    def __getitem__(self, index: int) -> Any:
-        return self._elements()[index].item()
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._elements()[index] = value
-
-    def __iter__(self) -> Any:
-        return iter(self.tolist())
-
-
 @method()
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The bytes that the tensor and its views lie in."""
     tracing.unkept(WHERE)
     a = self._array
+    if type(a) is SparseArray:
+        raise UnsupportedError(
+            "Cannot access storage of SparseTensorImpl" if a.layout == "coo" else "Cannot access storage of SparseCsrTensorImpl"
+        )
     return UntypedStorage(owner(a) if type(a) is ndarray else a)
 
 
@@ -445,12 +337,13 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = dtypes.contiguous_fo
 
     New elements are not initialised.
     """
-    if self._rg:
+    if self._rg and not local.inference:
         raise OperationError("cannot resize variables that require grad")
     shape = shapes.checked_sizes(sizes_of(sizes, "resize_"))
     a = self._array
     if shape == a.shape:
         return self
+    bump(self, "resize_")
     if type(a) is MetaArray:
         self._array = MetaArray(shape, a.dtype)
         return self
@@ -488,6 +381,7 @@ def _placed(a: ndarray, shape: Any, strides: Any, offset: int) -> ndarray:
     needed = offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else 0
     steps = tuple([s * item for s in strides])
     if needed * item > held.nbytes:
+        check_resizable(held)
         grown = np.empty(needed, a.dtype)
         old = UntypedStorage(held)._bytes()
         grown.view(np.uint8)[: len(old)] = old

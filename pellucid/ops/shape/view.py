@@ -7,9 +7,9 @@ case and hand it to `view_result`; meta tensors, subclasses, observers and error
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from operator import index as as_index
 from typing import Any
 
+import numpy as np
 from numpy import ndarray
 
 from ... import dtypes, shapes
@@ -20,9 +20,11 @@ from ...core.modes import state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import METHODS, PROPERTIES, method, public
+from ...core.tape import titled
 from ...core.tensor import Parameter, Tensor
 from ...errors import ArgumentTypeError, DimensionError, OperationError, ShapeError, warn_once
-from .._rules import keyword, require_tensor
+from .._rules import as_index, keyword, require_tensor
+from .._samples import cases
 from ..pointwise.basic import expand as expand_op
 
 
@@ -47,6 +49,17 @@ def element_strides(a: Any) -> tuple[int, ...]:
     """Strides in elements."""
     size = a.dtype.itemsize
     return tuple([s // size for s in a.strides])
+
+
+def viewable(x: Any, shape: Sequence[int]) -> bool:
+    """Whether a view of these sizes needs no copy; of a tensor with data or without."""
+    array = x._array
+    stand_in = np.lib.stride_tricks.as_strided(np.empty(1, array.dtype), array.shape, array.strides)
+    try:
+        view_op.numpy_forward(stand_in, shape=tuple(shape))
+    except Exception:  # whatever the refusal says: it is one
+        return False
+    return True
 
 
 def is_fast(x: Any) -> bool:
@@ -91,6 +104,8 @@ view_op = defop(
     batch=_batch_shape,
     traits="passes",
     onnx=lambda c: c.reshape(c[0], c.p["shape"], c.shape()),
+    aten=lambda A, x, *, shape: A.view(x, list(shape)),
+    samples=cases((((2, 3, 4),), {"shape": (6, 4)}), (((),), {"shape": (1, 1)}), (((0, 3),), {"shape": (3, 0)}), complex=True),
 )
 
 alias_op = defop(
@@ -104,6 +119,7 @@ alias_op = defop(
     traits="passes diagonal",
     title="view",
     onnx="Identity",
+    samples=cases((((2, 3),), {}), (((),), {}), complex=True),
 )
 
 # The copy that `reshape` makes where no view exists.
@@ -118,6 +134,8 @@ unsafe_view_op = defop(
     traits="passes",
     title="view",
     onnx=lambda c: c.reshape(c[0], c.p["shape"], c.shape()),
+    aten=lambda A, x, *, shape: A._unsafe_view(x, list(shape)),
+    samples=cases((((2, 3, 4),), {"shape": (6, 4)}), (((0, 3),), {"shape": (0,)})),
 )
 
 
@@ -149,6 +167,8 @@ reshape_op = defop(
     traits="passes",
     onnx=lambda c: c.reshape(c[0], c.p["shape"], c.shape()),
     call=lambda _: lambda x, *, shape: _reshape_to(x, shape),
+    aten=lambda A, x, *, shape: A.view(x, list(shape)) if viewable(x, shape) else A._unsafe_view(A.clone(x), list(shape)),
+    samples=cases((((2, 3, 4),), {"shape": (4, 6)}), (((1,),), {"shape": ()}), (((0, 3),), {"shape": (3, 0)}), complex=True),
 )
 
 
@@ -173,8 +193,8 @@ def view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
         shape = (keyword(named, "view", "size", "dtype"),)
     if len(shape) == 1:
         only = shape[0]
-        if type(only) is dtypes.dtype:
-            return _view_dtype(self, only)
+        if dtypes.is_dtype(only):
+            return _view_dtype(self, dtypes.check_dtype(only, "view") or self.dtype)
         if type(only) is not int:
             shape = sizes_of(shape, "view")
     a = self._array
@@ -285,6 +305,10 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 view_dtype_op = defop("view_dtype", "input", forward=lambda xp, x, *, dtype: x.view(dtype), view=True)
 
 
+def _differentiable(kind: dtypes.dtype) -> bool:
+    return kind.is_floating_point or kind.is_complex
+
+
 def _view_dtype(x: Tensor, kind: dtypes.dtype) -> Tensor:
     a, target = x._array, kind.numpy
     if a.dtype == target:
@@ -306,7 +330,10 @@ def _view_dtype(x: Tensor, kind: dtypes.dtype) -> Tensor:
             for dim, stride in enumerate(strides[:-1]):
                 if stride % ratio and a.size:
                     raise OperationError(f"self.stride({dim}) must be divisible by {ratio} {names}, but got {stride}")
-    return view_dtype_op.call(x, dtype=target)
+    made = view_dtype_op.call(x, dtype=target)
+    if made._view is not None and not (_differentiable(x.dtype) and _differentiable(kind)):
+        made._view.kind, made._rg = "bits", False  # no gradient passes: what is written through it is not for the base's graph
+    return made
 
 
 # ---- order of dimensions ---------------------------------------------------------------------
@@ -332,6 +359,8 @@ permute_op = defop(
     batch=lambda b: b.call(b[0], dims=(0, *[d % b.ndim + 1 for d in b.p["dims"]])),
     traits="passes",
     onnx=_onnx_permute,
+    aten=lambda A, x, *, dims: A.permute(x, list(dims)),
+    samples=cases((((2, 3, 4),), {"dims": (2, 0, 1)}), (((),), {"dims": ()}), (((0, 3),), {"dims": (1, 0)}), complex=True),
 )
 
 
@@ -350,11 +379,17 @@ transpose_op, t_op = (
         "input",
         forward=lambda xp, x, *, dim0, dim1: xp.swapaxes(x, dim0, dim1),
         view=True,
-        vjp={"input": lambda F, g, dim0, dim1: F.transpose(g, dim0=dim0, dim1=dim1)},
+        vjp={
+            "input": (lambda F, g, dim0, dim1: F.t(g, dim0=dim0, dim1=dim1))
+            if name == "t"
+            else lambda F, g, dim0, dim1: F.transpose(g, dim0=dim0, dim1=dim1)
+        },
         jvp="linear",
         batch="dims",
         onnx=_onnx_transpose,
         traits="passes",
+        samples=cases((((2, 3),), {"dim0": 0, "dim1": 1}), complex=True),
+        aten=(lambda A, x, *, dim0, dim1: A.t(x)) if name == "t" else lambda A, x, *, dim0, dim1: A.transpose(x, dim0, dim1),
     )
     for name in ("transpose", "t")
 )
@@ -458,11 +493,12 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
             "movedim: Invalid source or destination dims: source "
             f"({shapes.text(before)} dims) should contain the same number of dims as destination ({shapes.text(after)} dims)"
         )
+    given = before, after
     before = tuple(shapes.normalize_dim(d, ndim) for d in before)
     after = tuple(shapes.normalize_dim(d, ndim) for d in after)
-    for which, dims in (("source", before), ("destination", after)):
+    for which, dims, shown in (("source", before, given[0]), ("destination", after, given[1])):
         if len(set(dims)) != len(dims):
-            raise OperationError(f"movedim: repeated dim in `{which}` ({shapes.text(dims)})")
+            raise OperationError(f"movedim: repeated dim in `{which}` ({shapes.text(shown)})")
     if not ndim:
         return alias_op.call(input)
     rest = iter([d for d in range(ndim) if d not in before])
@@ -570,6 +606,8 @@ squeeze_op = defop(
     batch="dims",
     traits="passes",
     onnx=_onnx_squeeze,
+    aten=lambda A, x, *, dims: A.squeeze.dim(x, dims[0]) if len(dims) == 1 else A.squeeze.dims(x, list(dims)),
+    samples=cases((((2, 1, 3, 1),), {"dims": (1, 3)}), (((2, 1, 3),), {"dims": (1,)}), (((0, 1),), {"dims": (1,)})),
 )
 
 
@@ -593,6 +631,8 @@ unsqueeze_op = defop(
     batch=lambda b: b.along_dims(),
     traits="passes",
     onnx=lambda c: c.emit("Unsqueeze", c[0], c.ints([c.p["dim"]])),
+    aten=lambda A, x, *, dim: A.unsqueeze(x, dim),
+    samples=cases((((2, 3),), {"dim": 1}), (((),), {"dim": 0}), (((0, 3),), {"dim": 2})),
 )
 
 
@@ -612,7 +652,8 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     else:
         wanted = (shapes.normalize_dim(as_index(dim), len(shape)),)
     dims = tuple([d for d in wanted if shape and shape[d] == 1])
-    return squeeze_op.call(input, dims=dims)
+    result = squeeze_op.call(input, dims=dims)
+    return result if dim is None else titled(result, f"SqueezeBackward{2 if isinstance(dim, Sequence) else 1}")
 
 
 @public(methods="=")
