@@ -9,8 +9,8 @@
 
 The stages are folders. The first call of each kind runs eagerly, while what Python does (`capture/`) and what is computed (`trace/`) are
 written down. The program is made better (`passes/`), its operations become calls of native code (`lower/`), and it is bound to memory;
-later calls check that nothing that was read has changed, and run it (`run/`). `report/` tells all that. A line that no program can repeat
-stays Python's: there the graph breaks, and what is around it is compiled; where that cannot be, the function runs eagerly. A warning says
+later calls check that nothing that was read has changed, and run it (`run/`). `report/` tells all that. A line that cannot be compiled
+stays in Python: there the graph breaks, and what is around it is compiled; where that cannot be, the function runs eagerly. A warning says
 why once.
 """
 
@@ -23,10 +23,10 @@ from typing import Any, TypeVar
 
 from numpy import ndarray
 
+from .._pytree import tree_map
 from ..api.construct import from_numpy
 from ..core import tracing
 from ..core.tensor import Tensor
-from ..func._tree import tree_map
 from ..nn.modules.module import Module
 from .function import DEFAULTS, STANCE, CompiledFunction, CompileError, CompileWarning
 
@@ -119,7 +119,7 @@ def compile(
     isolate_recompiles: bool = False,
     shapes_spec: Any = None,
 ) -> Any:
-    """Return a function, or module, that is traced at its first call and runs as native code afterwards.
+    """Compile a function or module: it is traced at its first call and runs as native code afterwards.
 
     Give it a function of tensors, a module (its forward is compiled, and its backward as one node of the graph), or a function that
     does a whole training step: `zero_grad`, forward, loss, `backward`, `optimizer.step`. Results are those of running eagerly.
@@ -127,7 +127,7 @@ def compile(
     Args:
         model: a function or module; without it a decorator is returned.
         fullgraph: raise CompileError, with file and line, where the function cannot be compiled, or asks for a tensor's value to decide
-            something; otherwise it is split there, and what no program can repeat (a print, the clock) stays Python's, which a
+            something; otherwise it is split there, and what cannot be compiled (a print, a clock read) stays in Python, which a
             CompileWarning tells.
         dynamic: accepted; each shape is traced once, and the last few are kept.
         backend: "inductor" (or None) compiles; "eager" and "aot_eager" run eagerly; a callable is refused.
@@ -189,7 +189,7 @@ def compile(
 
 
 def explain(compiled: Any, *, measure: bool = True, passes: bool = False) -> Any:
-    """How a compiled function was traced, guarded, fused and laid out in memory: an object with `.text`, `.html` and `.save(path)`.
+    """Explain how a compiled function was traced, guarded, fused and laid out in memory. Returns an object with `.text`, `.html` and `.save(path)`.
 
     Args:
         compiled: what `compile` returned, a function or a module.

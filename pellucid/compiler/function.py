@@ -36,7 +36,7 @@ ATTEMPTS = 3  # calls that may change what they depend on (optimizer state made 
 
 
 AGAIN = 8  # calls of a part that computed nothing, until it is looked at again
-AROUND = "around a line that stays Python's"
+AROUND = "around a line that stays in Python"
 
 
 DEFAULTS = {"limit": LIMIT}  # of functions that are not told; `torch._dynamo.config.recompile_limit` sets it

@@ -20,6 +20,7 @@ def test_a_detached_result_may_be_written_to(through_view):
         assert p[0].item() == call and p._version == before + 1 and not detached.requires_grad
 
 
+@pytest.mark.filterwarnings("ignore::pellucid.compiler.CompileWarning")
 def test_a_view_made_without_gradients_may_not():
     p = torch.ones(3, requires_grad=True)
 

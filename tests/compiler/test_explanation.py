@@ -1,6 +1,7 @@
 """`explain()` of compiled functions, what happens where native code cannot be made, and several threads."""
 
 import html.parser
+import re
 import threading
 import warnings
 
@@ -66,7 +67,10 @@ def test_the_explanation_of_a_step(tmp_path):
         assert part in e.text, part
     tags = Tags()
     tags.feed(e.html)
-    assert tags.seen["table"] == 1 and tags.seen["svg"] == 1 and tags.seen["details"] == 4
+    assert tags.seen["table"] == 1 and tags.seen["svg"] == 2 and tags.seen["details"] > 4
+    rows = re.findall(r"<tr class=\w+ id='([^']+)'", e.html)
+    assert rows and re.findall(r"<a href='#([^']+)'", e.html) == rows, "each bar of the timeline leads to its row"
+    assert "It runs as " in e.html and "at best, µs" in e.html and re.search(r"<summary>\w[\w.]*</summary><pre>define", e.html)
     assert "define" in e.html and "&lt;locals&gt;" in e.html and "<locals>" not in e.html
     e.save(tmp_path / "step.html")
     e.save(tmp_path / "step.txt")
@@ -80,7 +84,7 @@ def test_calls_of_python_are_marked():
     for _ in range(2):
         run(torch.ones(3))
     text = run.explain().text
-    assert "calls of Python: logcumsumexp (no native code)" in text and "[a call of Python: no native code]" in text
+    assert "Python calls: logcumsumexp (no native code)" in text and "[a call of Python: no native code]" in text
 
 
 def test_timings_do_not_touch_the_state():
@@ -93,6 +97,8 @@ def test_timings_do_not_touch_the_state():
             for t in measure.timings(run.versions[0].code.run):
                 assert t.seconds is None or t.seconds > 0
                 assert t.bytes >= 0 and t.flops >= 0
+            alone = measure.one_by_one(run.versions[0].code.run)
+            assert alone is not None and alone > 0
     _, step = step_of_a_network()
     assert losses == pytest.approx([step(*batch()).item() for _ in range(6)], rel=1e-5)
 

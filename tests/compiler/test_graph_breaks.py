@@ -148,7 +148,7 @@ def test_random_functions_do_what_they_did(seed):
     check_all_cuts(source, [(0, 0), (1, 2), (5, 3)], rounds=15, seed=seed)
 
 
-# ---- steps: eager's numbers, wherever a line stays Python's -----------------------------------------------
+# ---- steps: eager's numbers, wherever a line stays in Python -----------------------------------------------
 def seen(*values):
     """What a program cannot repeat, and the values it is given."""
     SEEN.append([v.detach().clone() if isinstance(v, torch.Tensor) else v for v in values])
@@ -283,7 +283,7 @@ def calls(step, times=6):
 
 
 def interrupted(source):
-    """The step with something that stays Python's between any two statements, or before or after them."""
+    """The step with something that stays in Python between any two statements, or before or after them."""
     lines = textwrap.dedent(source).strip("\n").splitlines()
     for k in range(1, len(lines)):
         indent = lines[k][: len(lines[k]) - len(lines[k].lstrip())]
@@ -690,14 +690,14 @@ def test_what_is_told(capsys):
 
     run = torch.compile(step)
     with pytest.warns(
-        WARNING, match=r"step is compiled around a line that stays Python's: the step prints.*test_graph_breaks\.py"
+        WARNING, match=r"step is compiled around a line that stays in Python: the step prints.*test_graph_breaks\.py"
     ) as told:
         for _ in range(4):
             run(torch.ones(2))
     assert len(told) == 1
     assert sum("is compiled around" in h for h in run.history) == 1, "both lines at once"
     text = str(run.explain())
-    assert "stays Python's" in text and text.count("version 1 for") == 3 and "step, line " in text
+    assert "stays in Python" in text and text.count("version 1 for") == 3 and "step, line " in text
     run.forget()
     assert run.graph_breaks is None
 

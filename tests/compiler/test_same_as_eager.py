@@ -601,3 +601,38 @@ def test_the_graph_of_an_argument_is_that_of_the_call():
     for make in (torch.sin, torch.clone, torch.relu, torch.sigmoid, lambda x: x) * 2:
         x = make(torch.ones(2, requires_grad=True))
         assert torch.equal(compiled(x), step(x))
+
+
+def test_the_first_label_that_is_no_class_is_named_and_sources_of_nothing_have_a_gradient():
+    loss = torch.nn.functional.cross_entropy
+    compiled = torch.compile(lambda x, t: loss(x, t))
+    x, good = torch.randn(31, 2, requires_grad=True), torch.zeros(31, dtype=torch.int64)
+    bad = good.clone()
+    bad[9], bad[12], bad[22] = 1048576, 1 << 62, 100
+    compiled(x, good), compiled(x, good)
+    for call in (loss, compiled):
+        with pytest.raises(IndexError, match="^Target 1048576 is out of bounds"):
+            call(x, bad)
+
+    put = torch.compile(lambda a, mask, source: a.masked_scatter(mask, source))
+    for _ in range(3):
+        a, source = torch.ones(0, requires_grad=True), torch.ones(0, requires_grad=True)
+        made = put(a, torch.ones(0, dtype=torch.bool), source)
+        gradients = torch.autograd.grad(made.sum(), (a, source), allow_unused=True)
+        assert [g is not None and g.shape == (0,) for g in gradients] == [True, True]
+    a, source = torch.tensor([-0.0, 1.0], requires_grad=True), torch.ones(0, requires_grad=True)
+    assert str(put(a, torch.zeros(2, dtype=torch.bool), source).tolist()) == "[-0.0, 1.0]"
+
+
+def test_layouts_of_gradients_and_of_one_hot() -> None:
+    def gradient(x):
+        v = x.permute(1, 2, 0)
+        return torch.autograd.grad(v.sin().sum(), [v])[0]
+
+    def vectors(x):
+        return torch.nn.functional.one_hot(x, 3)
+
+    for function, x in ((gradient, torch.randn(2, 3, 4).requires_grad_()), (vectors, torch.tensor([[0, 1], [2, 0]]).t())):
+        compiled = torch.compile(function)
+        for _ in range(2):
+            assert compiled(x).stride() == function(x).stride()

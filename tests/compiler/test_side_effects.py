@@ -1212,7 +1212,7 @@ def test_the_explanation_lists_what_changes():
     made = run.explain()
     for text in ("sets t.n after the program", "appends to log after the program", "calls ExponentialLR.step after the program"):
         assert text in made.text and text in made.html
-    assert "others at each call:\n  t.n" in made.text
+    assert "read again at each call:\n  t.n" in made.text
 
 
 def test_threads_lose_no_step():

@@ -12,7 +12,7 @@ from pellucid.core.tensor import Tensor, make_tensor
 
 RECORDS = sorted(name for name, op in PRIMITIVES.items() if op.samples is not None)
 # Operations whose result's shape depends on values, or that ask for values while they run.
-REFUSED = {"masked_select": "depends on values", "as_strided": "in its storage"}
+REFUSED = {"masked_select": "depends on values", "as_strided": "in its storage", "as_strided_grad": "in its storage"}
 PER_RECORD = 4
 
 
@@ -67,6 +67,8 @@ def test_compiled_is_eager(name):
     op = PRIMITIVES[name]
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     samples = [s for s in op.samples(rng) if s.error is None][:PER_RECORD]
+    # Arrays among the parameters are made by the public function from its arguments; a step does not find them in a closure.
+    samples = [s for s in samples if not any(isinstance(v, np.ndarray) for v in s.params.values())]
     for cast in (single, lambda a: a):
         for sample in samples[: PER_RECORD if cast is single else 2]:
             flags = wanted(op, sample, cast)

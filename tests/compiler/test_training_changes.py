@@ -373,3 +373,73 @@ def test_a_look_into_memory_is_given_other_memory(look):
         return found
 
     assert seen(True) == seen(False)
+
+
+@pytest.mark.parametrize("owner", ["optimizer", "module"])
+def test_zeros_instead_of_none(owner: str) -> None:
+    """Whether there are gradients decides what `zero_grad(set_to_none=False)` leaves, and what the step after it does."""
+
+    def run(compiled: bool) -> list[Any]:
+        torch.manual_seed(0)
+        model = nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, weight_decay=0.5)
+
+        def step(x: Any) -> Any:
+            (optimizer if owner == "optimizer" else model).zero_grad(set_to_none=False)
+            optimizer.step()
+            return x + 1
+
+        called = torch.compile(step) if compiled else step
+        seen = []
+        for k in range(6):
+            called(torch.ones(2))
+            if k == 2:
+                model(torch.ones(1, 3)).sum().backward()
+            if k == 4:
+                model.weight.grad = None
+            seen += [p.detach().clone() for p in model.parameters()]
+            seen += [None if p.grad is None else p.grad.clone() for p in model.parameters()]
+        return seen
+
+    for one, other in zip(run(False), run(True), strict=True):
+        assert one is other or torch.allclose(one, other)
+
+
+def test_gradients_that_are_kept_with_their_graph_accumulate() -> None:
+    p = torch.ones((), requires_grad=True)
+
+    @torch.compile
+    def step(x: Any) -> None:
+        p.backward(create_graph=True)
+
+    for k in range(4):
+        step(torch.ones(3))
+        assert p.grad is not None and p.grad.item() == k + 1
+
+
+@pytest.mark.parametrize("when", ["before", "after", "both"])
+def test_a_learning_rate_that_changes_around_the_step(when: str) -> None:
+    def run(compiled: bool) -> list[float]:
+        p = torch.ones(3, requires_grad=True)
+        optimizer = torch.optim.SGD([p], lr=0.1)
+
+        def step(x: Any) -> Any:
+            optimizer.zero_grad()
+            if when != "after":
+                optimizer.param_groups[0]["lr"] *= 0.5
+            p.sin().sum().backward()
+            optimizer.step()
+            if when != "before":
+                optimizer.param_groups[0]["lr"] *= 0.5
+            return x * 2
+
+        called = torch.compile(step) if compiled else step
+        found = []
+        for _ in range(5):
+            called(torch.ones(4))
+            found += [p[0].item(), optimizer.param_groups[0]["lr"]]
+        return found
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert run(True) == pytest.approx(run(False), rel=1e-6)

@@ -133,7 +133,7 @@ def test_warnings_name_the_module_the_line_and_the_call():
             compiled(torch.ones(1))
     (warning,) = [w for w in told if w.category is torch.compiler.CompileWarning]
     assert warning.filename == __file__
-    assert "Counting is compiled around a line that stays Python's: the step changes seen" in str(warning.message)
+    assert "Counting is compiled around a line that stays in Python: the step changes seen" in str(warning.message)
     assert "# what changes" in str(warning.message)
 
 

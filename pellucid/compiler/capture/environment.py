@@ -2,7 +2,7 @@
 
 From the function's closure, its globals, the object it is bound to and its arguments, everything that its code can reach is walked:
 modules, optimizers, containers, plain objects, classes, other functions. Tensors found on the way are state, known by the path to them;
-numbers, strings, flags, contents and the identity of objects become guards. Each guard hangs at the object it is about, and after the
+numbers, strings, flags, contents and the identity of objects become guards. Each guard belongs to the object it is about, and after the
 call those count that the code which ran can have come to: through closures and containers always, through an attribute, a global or a
 class member only by a name that was used.
 """
@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from ...core import source
+from ...core import source, tracing
 from ...core.primitive import Primitive
 from ...core.streams.generator import Generator
 from ...core.tensor import Tensor
@@ -48,12 +48,18 @@ ARRAY_BYTES = 1 << 16  # of NumPy arrays whose contents are compared at each cal
 _OPTIMIZER_PARTS = frozenset({"state", "param_groups", *HOOK_TABLES})
 # What objects of this library keep of their last call, to be quicker at the next.
 _CACHES = frozenset({"_inv", "_cached_x_y"})
-_FIXED = (types.BuiltinFunctionType, np.generic, Primitive, Generator)  # nothing in them changes that a program depends on
+_FIXED = (
+    types.BuiltinFunctionType,
+    np.generic,
+    Primitive,
+    Generator,
+    tracing.Fixed,
+)  # nothing in them changes that a program depends on
 _LIBRARIES = sys.stdlib_module_names | {"pellucid", "numpy"}
 
 
 class Edge(NamedTuple):
-    """That something hangs at an object: a guard, or another object, for code that used `name` (None: for all code)."""
+    """That something belongs to an object: a guard, or another object, for code that used `name` (None: for all code)."""
 
     name: (
         str | int | None

@@ -219,7 +219,7 @@ class GraphBreaks:
         return [*out, *self._flushed(run, start, before, live)]
 
     def _opened(self, s: ast.stmt, bound: set[str], possible: set[str], rest: set[str], barred: set[str]) -> ast.stmt:
-        """A statement that stays Python's; the blocks of an `if`, `with` or loop may be compiled in part."""
+        """A statement that stays in Python; the blocks of an `if`, `with` or loop may be compiled in part."""
         if not isinstance(s, (ast.If, ast.For, ast.While, ast.With, ast.Try)):
             return s
         made = {f: getattr(s, f) for f in s._fields}

@@ -147,6 +147,7 @@ class SideEffectTracker:
         self.watched = watched
         self.inputs = {(id(g.holder), g.key) for g in [*watched, *places]}
         self.moved: list[Guard] = []
+        self.first: dict[Any, int] = {}  # the identities of those that stand for numbers
 
     @contextmanager
     def following(self) -> Iterator[None]:
@@ -161,6 +162,7 @@ class SideEffectTracker:
                 self.numbers[id(g.holder), g.key] = g, plain, self.tracer.number_given(plain)
         for g, _, number in self.numbers.values():
             g.set(number)
+        self.first = {key: id(number) for key, (_, _, number) in self.numbers.items()}
         for log in self.logs:
             log.put()
         g = number = None
@@ -344,7 +346,8 @@ class SideEffectTracker:
             if isinstance(place, Growing) and (id(place.holder) not in lists or lists[id(place.holder)].proxy.looked):
                 self._refuse(place, witness, "and looks at it, or keeps it where it cannot be followed")
 
-    def _known(self, value: Any) -> bool:
+    def known(self, value: Any) -> bool:
+        """Whether an object was there before the call: the code can reach it."""
         return self.environment.seen.get(id(value)) is value and id(value) not in self.environment.containers
 
     def _stage(self, key: Any, value: Any) -> int:
@@ -363,13 +366,13 @@ class SideEffectTracker:
         if not writable(g):
             self._refuse(g, witness)
         try:
-            form = form_of(now, self._known, leaves)
+            form = form_of(now, self.known, leaves)
         except Refusal as refusal:
             self._refuse(g, witness, f"an object {refusal.reason} each time")
         if key not in self.inputs and g not in self.environment.stored and _is_new(form):
             self._refuse(g, witness, "an object that it also reads, another one at each call")
         if isinstance(form, (str, bytes, complex, range)) or any(
-            type(t) is not Tensor and not self._known(t) for t in leaves if isinstance(t, Tensor)
+            type(t) is not Tensor and not self.known(t) for t in leaves if isinstance(t, Tensor)
         ):
             self._refuse(g, witness)
         if any(id(g.holder) == id(t) for c in self.calls if not c.late for t in c.tables):
@@ -387,6 +390,8 @@ class SideEffectTracker:
                 stage = -1
             elif id(now) in there or len(there) > 1:
                 self._refuse(g, witness, "between two steps of its optimizer")
+            elif there and there != {self.first.get(key, id(g.expected))}:
+                self._refuse(g, witness, "before a step of its optimizer and after it")
         self.effects.append(SideEffect(g, now, form, stage))
 
     def _add_log(self, log: WatchedList, witness: Any) -> None:
@@ -396,7 +401,7 @@ class SideEffectTracker:
             if a < b:
                 values = log.proxy.added[a:b]
                 try:
-                    form = form_of(values, self._known, [])
+                    form = form_of(values, self.known, [])
                 except Refusal as refusal:
                     self._refuse(log.place, witness, f"with an object {refusal.reason}")
                 self.effects.append(SideEffect(log.place, values, form, stage))
@@ -410,8 +415,8 @@ class SideEffectTracker:
             made: list[int] = []
             parts = e.value if isinstance(e.place, Growing) else [e.value]
             for part in parts:
-                if not self._known(part):
-                    _containers(part, made, self._known)
+                if not self.known(part):
+                    _containers(part, made, self.known)
             if len(made) != len(set(made)) or not taken.isdisjoint(made):
                 self._refuse(e.place, witness, "with a container that is used elsewhere")
             taken.update(made)
@@ -481,6 +486,9 @@ def _containers(value: Any, found: list[int], known: Callable[[Any], bool] = lam
     if known(value):
         return
     record = is_record(value)
+    if record and id(value) in found:  # it is there twice, or holds itself
+        found.append(id(value))
+        return
     if record or isinstance(value, (list, dict)):
         found.append(id(value))
     if record or isinstance(value, (tuple, list, dict)):

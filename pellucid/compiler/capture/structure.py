@@ -15,8 +15,11 @@ from ..trace.numbers import NUMBERS, is_read
 from ..trace.watch import module_of
 
 
-def flatten(value: Any, found: list[Tensor]) -> Any:
-    """A hashable description of a nested argument or result; its tensors are appended to `found`."""
+def flatten(value: Any, found: list[Tensor], new: Callable[[Any], bool] | None = None) -> Any:
+    """A hashable description of a nested argument or result; its tensors are appended to `found`.
+
+    `new` says which objects the call made of nothing but a class and attributes (`is_record`): the tensors in those are found, too.
+    """
     if is_read(value):
         found.append(value)
         return ("number", len(found) - 1)
@@ -27,15 +30,17 @@ def flatten(value: Any, found: list[Tensor]) -> Any:
         found.append(value)
         return ("tensor", len(found) - 1)
     if isinstance(value, tuple):
-        return (type(value), *[flatten(v, found) for v in value])
+        return (type(value), *[flatten(v, found, new) for v in value])
     if isinstance(value, list):
-        return ("list", *[flatten(v, found) for v in value])
+        return ("list", *[flatten(v, found, new) for v in value])
     if isinstance(value, dict):
-        return (type(value), *[(k, flatten(v, found)) for k, v in value.items()])
+        return (type(value), *[(k, flatten(v, found, new)) for k, v in value.items()])
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return (type(value), *[(f.name, flatten(getattr(value, f.name), found)) for f in dataclasses.fields(value)])
+        return (type(value), *[(f.name, flatten(getattr(value, f.name), found, new)) for f in dataclasses.fields(value)])
     if isinstance(value, (bool, int, float, complex, str, bytes, type(None), np.generic)):
         return (type(value), float.__repr__(value) if isinstance(value, float) else value)
+    if new is not None and new(value):
+        return (type(value), *[(k, flatten(v, found, new)) for k, v in vars(value).items()])
     return ("object", Same(value))
 
 
@@ -146,26 +151,30 @@ def is_record(value: Any) -> bool:
         and kind.__basicsize__ == _SIZE
         and type(getattr(value, "__dict__", None)) is dict
         and not hasattr(kind, "__del__")
-        and all(module_of(c).partition(".")[0] != "pellucid" and "__slots__" not in vars(c) for c in kind.__mro__)
+        and all(module_of(c).partition(".")[0] != "pellucid" and not vars(c).get("__slots__") for c in kind.__mro__)
         and not isinstance(value, type)
     )
 
 
-def rebuild(value: Any, place: Callable[[Any], Any]) -> Any:
-    """A result of the same structure with other tensors."""
+def rebuild(value: Any, place: Callable[[Any], Any], new: Callable[[Any], bool] | None = None) -> Any:
+    """A result of the same structure with other tensors, and with Records for the objects that are `new`, as in `flatten`."""
     if isinstance(value, (Tensor, Slot)) or is_read(value):
         return place(value)
     if type(value) is Record:
         made = object.__new__(value.kind) if value.kind is not SimpleNamespace else SimpleNamespace()
-        made.__dict__.update([(k, rebuild(v, place)) for k, v in value.held.items()])
+        made.__dict__.update([(k, rebuild(v, place, new)) for k, v in value.held.items()])
         return made
     if isinstance(value, tuple):
-        parts = [rebuild(v, place) for v in value]
+        parts = [rebuild(v, place, new) for v in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if isinstance(value, list):
-        return [rebuild(v, place) for v in value]
+        return [rebuild(v, place, new) for v in value]
     if isinstance(value, dict):
-        return type(value)([(k, rebuild(v, place)) for k, v in value.items()])
+        return type(value)([(k, rebuild(v, place, new)) for k, v in value.items()])
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.replace(value, **{f.name: rebuild(getattr(value, f.name), place) for f in dataclasses.fields(value)})
+        return dataclasses.replace(
+            value, **{f.name: rebuild(getattr(value, f.name), place, new) for f in dataclasses.fields(value)}
+        )
+    if new is not None and new(value):
+        return Record(type(value), {k: rebuild(v, place, new) for k, v in vars(value).items()})
     return value

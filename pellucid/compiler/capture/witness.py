@@ -210,7 +210,7 @@ class Witness:
             gc.callbacks.remove(self._collection_ends)
             watch.event = None
             sys.setprofile(before if before is None or callable(before) else None)
-            if hasattr(before, "enable"):  # cProfile's, which is no Python function
+            if hasattr(before, "enable"):  # cProfile's, which is not a Python function
                 before.enable()
 
     @contextmanager
@@ -318,7 +318,7 @@ class Witness:
         something that the program would repeat for other values.
         """
         if not source.is_library(frame.f_code.co_filename):
-            return  # a user's array is no tensor's: those that are were read through numpy(), which is told of
+            return  # a user's array is not a tensor's: those that are were read through numpy(), which is told of
         inner = frame
         while frame is not None and (source.is_library(frame.f_code.co_filename) or frame.f_code.co_filename == "<string>"):
             if frame.f_code in _INSIDE:

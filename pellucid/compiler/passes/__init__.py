@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ... import config
 from ...ir import Program
+from .communication import start_early, update_by_bucket
 from .context import Context, Pass
 from .copy_elision import elide_copies
 from .expand import expand_formulas
@@ -17,7 +18,15 @@ from .fuse import call_each, fuse_loops
 from .memory import reorder_items
 from .recompute import recompute_cheap
 
-PASSES: tuple[Pass, ...] = (expand_formulas, recompute_cheap, elide_copies, fuse_loops, reorder_items)
+PASSES: tuple[Pass, ...] = (
+    expand_formulas,
+    recompute_cheap,
+    elide_copies,
+    start_early,
+    update_by_bucket,
+    fuse_loops,
+    reorder_items,
+)
 WITHOUT_CODE: tuple[Pass, ...] = (call_each,)  # where there is no native code
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...backends.halves import native_products
 from ...core.primitive import PRIMITIVES
 from ...ir import Instruction, Program, Value
 from ...ir.program import ITEMSIZE, row_major
@@ -210,13 +211,41 @@ _FORMULAS: dict[str, Callable[[Formula, Value], bool]] = {
     "linear": _linear, "all": _truth, "any": _truth, "count_nonzero": _truth, "matmul": _vectors, "index_put": _masked,
     "cdist": _cdist, "sum": _counted, "sum_all": _counted,
 }  # fmt: skip
-_KINDS = {"sum": ("bool", "int32"), "sum_all": ("bool", "int32")}  # of the first operand; float32 and float64 for all others
+# Of the first operand; float32 and float64 for all others.
+_KINDS = {
+    **dict.fromkeys(("sum", "sum_all"), ("bool", "int32")),
+    **dict.fromkeys(("linear", "matmul"), ("float32", "float64", "bfloat16", "float16")),
+}
+
+
+# Of two-byte floats they are computed in float32 and rounded once.
+_IN_FLOAT32 = frozenset(
+    "sum sum_all sum_to mean mean_all amax amin max_all min_all prod vector_norm logsumexp softmax log_softmax var std".split()
+)
+
+
+def _in_float32(i: Instruction, program: Program) -> list[Instruction]:
+    """The instruction, or with casts around it that loops take up."""
+    x = i.inputs[0] if i.inputs else None
+    if i.kind != "op" or i.hands_on or i.extras or len(i.outputs) != 1:
+        return [i]
+    if not isinstance(x, Value) or x.dtype not in ("bfloat16", "float16") or i.outputs[0].dtype != x.dtype or not x.size:
+        return [i]
+    product = i.op in ("matmul", "linear") and not native_products(np.dtype(x.dtype))
+    if not product and (i.op not in _IN_FLOAT32 or len(i.inputs) != 1):
+        return [i]
+    f, out = Formula(i, program), i.outputs[0]
+    wide = [f.new("cast", v, dtype="float32") if isinstance(v, Value) and v.dtype == x.dtype else v for v in i.inputs]
+    made = program.value(program.buffer("temp", 4 * math.prod(out.shape)), "float32", out.shape)
+    f.made.append(replace(i, inputs=tuple(wide), outputs=(made,)))
+    f.give("cast", made, dtype=np.dtype(x.dtype))
+    return f.made
 
 
 def expand_formulas(program: Program, context: Context) -> Program:
-    """The same program with formulas in the place of such operations on float32 and float64, and of sums of booleans and int32."""
+    """The same program with formulas in the place of such operations on floats, and of sums of booleans and int32."""
     made: list[Instruction] = []
-    for i in program.instructions:
+    for i in [part for whole in program.instructions for part in _in_float32(whole, program)]:
         rule = _FORMULAS.get(i.op) if i.kind == "op" and not i.hands_on and len(i.outputs) == 1 else None
         x = i.inputs[0] if rule is not None else None
         kinds = _KINDS.get(i.op, ("float32", "float64"))

@@ -17,6 +17,7 @@ import numpy as np
 from ...ir import Buffer, Instruction, Program, Ref, Value
 from ...ir.program import ITEMSIZE
 from ...kernels.lowered import Native
+from ...kernels.matmul import pairs
 from ...kernels.pointwise.loop import Access, Loop, Reduce, Step, Write, supports
 from ...kernels.schedule import Product
 from ...llvm.emit import types_of
@@ -112,7 +113,7 @@ def member_of(i: Instruction, number_of: Callable[[Value], Any]) -> Member | str
         elif isinstance(value, np.generic):
             params.append((name, value.item()))
         else:
-            return f"its parameter {name} is no number"
+            return f"its parameter {name} is not a number"
     return _checked(Member(i, i.outputs[0].shape, tuple(args), i.outputs[0], tuple(params)), number_of)
 
 
@@ -178,9 +179,9 @@ def product_of(i: Instruction) -> Any:
     a, b = i.inputs[0], i.inputs[1]
     out = i.outputs[0]
     bias = i.inputs[2] if len(i.inputs) > 2 else None
-    ctype = types_of("float32 float64").get(out.dtype)
+    ctype = "bfloat" if out.dtype == "bfloat16" and pairs.available() else types_of("float32 float64").get(out.dtype)
     if ctype is None or not all(isinstance(x, Value) and x.dtype == out.dtype for x in (a, b)):
-        return "a product of other than float32 and float64"
+        return "a product of other than float32 and float64, or bfloat16 where the processor multiplies it"
     a_shape, b_shape, size = a.shape, b.shape, ITEMSIZE[out.dtype]
     a_strides, b_strides = [s // size for s in a.strides], [s // size for s in b.strides]
     if any(s % size for s in (*a.strides, *b.strides)):

@@ -1,4 +1,4 @@
-"""Values that are computed again in the backward instead of being kept for it: what an element-wise operation made of an operand that
+"""Values that are recomputed in backward instead of being kept for it: what an element-wise operation made of an operand that
 the backward reads anyway, element by element. The loop that reads it there makes the value once more, so nothing else is read.
 """
 

@@ -92,8 +92,9 @@ def work_of(item: Item) -> tuple[int, int]:
     if item.kind == "product":
         p = item.product[0]
         times = math.prod(count for count, *_ in p.batch)
-        wide = 1 if p.ctype == "float" else 2  # so many float32 operations are one in float64
-        return 4 * wide * times * (p.m * p.k + p.k * p.n + p.m * p.n), 2 * wide * times * p.m * p.n * p.k
+        # So many bytes has an element, and so many float32 operations are one in float64, or one is two in bfloat16.
+        size = {"float": 4, "double": 8, "bfloat": 2}[p.ctype]
+        return size * times * (p.m * p.k + p.k * p.n + p.m * p.n), times * p.m * p.n * p.k * size // 2
     if item.kind == "native":
         return item.product.bytes, item.product.flops
     if item.kind == "update":
@@ -139,3 +140,23 @@ def timings(run: Executable, repeat: int = 7) -> list[Timing]:
             timing.seconds = None
         timing.note()
     return made
+
+
+def one_by_one(run: Executable, repeat: int = 5) -> float | None:
+    """Seconds of the program's operations when each is called by itself, as in eager execution; None where one cannot be run on zeros.
+
+    Updates of optimizers and other calls of library code are left out, and so is the time of recording a graph.
+    """
+    sandbox = Executable(run.program, run.memory.storage.copied(), native=False)
+    env = [np.zeros(max(b.size, 1), np.uint8) for b in (*sandbox.memory.dynamic, *sandbox.memory.fresh)]
+    sandbox.memory.arena[:] = 0
+    sandbox.ready()
+    total = 0.0
+    for item, step in zip(sandbox.items, sandbox.steps, strict=True):
+        if item.instructions[0].kind == "call":
+            continue
+        try:
+            total += min(_once(lambda step=step: step(env)) for _ in range(repeat))
+        except Exception:
+            return None
+    return total

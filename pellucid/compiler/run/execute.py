@@ -19,6 +19,7 @@ from numpy import ndarray
 from ...ir import Instruction, Program, Value
 from ...kernels.schedule import Place, Schedule, aligned, share
 from ...llvm import jit, target, threads
+from ..lower.halves import widened
 from ..lower.table import LOWERINGS
 from ..lower.updates import update_of
 from ..passes import PASSES, WITHOUT_CODE, run_passes
@@ -147,7 +148,11 @@ class Executable:
                     return "a second update by the same optimizer: its numbers follow from the first"
                 self._counted |= counted
             return update
-        return "no native code" if rule is None else rule(i, self)
+        if rule is None:
+            return "no native code"
+        made = rule(i, self)
+        wide = widened(rule, i, self) if isinstance(made, str) else made
+        return made if isinstance(wide, str) else wide
 
     def number_of(self, v: Value) -> Any:
         """The number that a constant of one element holds, repeated or not; None for everything else."""

@@ -12,7 +12,6 @@ from ...core.primitive import Plan, Primitive
 from ...core.tape import Node, count, node_type, walk
 from ...core.tensor import OutputSlot, Tensor, make_tensor, version_of
 from ...errors import GraphError
-from ..capture.guards import LEAF_HOOKS
 
 COMPILED = Primitive(name="compiled_function", variadic=True, outputs=-1, grad_name="CompiledFunctionBackward")
 COMPILED.keep_none_grads = True  # what only results without a gradient come from gets none, as in eager execution
@@ -136,9 +135,12 @@ def is_spent(t: Tensor) -> bool:
 
 
 def has_hooks(t: Tensor) -> bool:
-    """True when a node or leaf below a tensor has a hook."""
+    """True when a node or leaf below a tensor has a hook that sees gradients on their way.
+
+    Hooks that wait until a leaf has its gradient do so with a version's node as well.
+    """
     for n in walk([t._node]):
-        held, names = (n.ext, _NODE_HOOKS) if isinstance(n, Node) else (n._x, LEAF_HOOKS)
+        held, names = (n.ext, _NODE_HOOKS) if isinstance(n, Node) else (n._x, ("hooks",))
         if held is not None and not held.keys().isdisjoint(names):
             return True
     return False

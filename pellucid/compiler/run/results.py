@@ -13,7 +13,7 @@ from numpy import empty, ndarray
 from ...backends.numpy_cpu import address
 from ...core.bind import wrap
 from ...core.inplace import replay_tensor
-from ...core.modes import no_grad
+from ...core.modes import local, no_grad
 from ...core.primitive import TENSORS
 from ...core.tensor import OutputSlot, Tensor, Version, make_tensor, version_of
 from ...ir import Buffer, Value
@@ -184,7 +184,7 @@ class Direct:
                     arrays.append(held[1])
                     continue
                 made = empty(shape, kind)
-                fresh.append((k, t, wrap(made), made))
+                fresh.append((k, t, (make_tensor if local.inference else wrap)(made), made))
             else:
                 made = empty(shape, kind)
             arrays.append(made)

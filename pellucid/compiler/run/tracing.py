@@ -20,6 +20,8 @@ from ...core.modes import local
 from ...core.streams.generator import Generator
 from ...core.tape import count
 from ...core.tensor import InferenceVersion, Tensor, version_of
+from ...devices import device, layout, memory_format
+from ...dtypes import dtype
 from ...errors import GraphError, facts_of, pass_on
 from ...ir import Buffer, Instruction, Program, Value
 from ..capture.checking import checker, split, unpacker
@@ -29,10 +31,11 @@ from ..capture.graph_breaks import body_of
 from ..capture.guards import Guard, Opaque, changed
 from ..capture.side_effect_tracker import SideEffectTracker
 from ..capture.side_effects import Again, Growing, written_by
-from ..capture.structure import Slot, carried_back, flatten, lifted, masked, numbers_in, rebuild
+from ..capture.structure import Slot, carried_back, flatten, is_record, lifted, masked, numbers_in, rebuild
 from ..capture.tensor_attributes import TensorAttributes
 from ..capture.witness import Witness
 from ..trace.arrays import memory_of
+from ..trace.communication import PHASE
 from ..trace.control_flow import Later
 from ..trace.numbers import is_read, settle
 from ..trace.refusal import Refusal, refusal_of
@@ -175,7 +178,7 @@ class _Tracing:
         arrays = [t._array for t in tensors]
         self.sharing = Sharing(arrays)
         if self.sharing.strange:
-            tracer.refuse("two arguments share memory that is no tensor's")
+            tracer.refuse("two arguments share memory that is not a tensor's")
         self.inputs = self.sharing.declare(tracer, arrays)
 
     def _call(self) -> None:
@@ -286,8 +289,10 @@ class _Tracing:
         """Name the values that leave: results, and gradients."""
         tracer, program = self.tracer, self.tracer.program
         found: list[Tensor] = []
-        if "object" in _kinds(flatten(self.traced.result, found)):
-            raise Refusal("the step returns an object that is no tensor, number or container")
+        opened: set[int] = set()
+        shape = flatten(self.traced.result, found, lambda v: self._opens(v, opened))
+        if not all(self._stays(v) for v in _objects(shape)):
+            raise Refusal("the step returns an object that is not a tensor, number or container")
         for leaf in self.changes.leaves():
             if all(leaf is not t for t in found):
                 found.append(leaf)
@@ -320,6 +325,32 @@ class _Tracing:
         self.returned: list[Value | None] = []
         if self.differentiable:
             self._trace_backward()
+
+    def _is_new(self, value: Any) -> bool:
+        """Whether a call can make an object of a result again: it is its class and its attributes, and was not there before."""
+        return is_record(value) and not self.changes.known(value)
+
+    def _opens(self, value: Any, opened: set[int]) -> bool:
+        """`_is_new`; Refusal where copies would not be what the object is."""
+        if not self._is_new(value):
+            return False
+        if id(value) in opened:
+            raise Refusal("the step returns an object twice, or one that holds itself")
+        opened.add(id(value))
+        held: list[Any] = []
+        flatten([*vars(value).values()], held)
+        if any(is_read(v) for v in held):
+            raise Refusal("the step returns an object that keeps a tensor's value as a number")
+        return True
+
+    @staticmethod
+    def _stays(value: Any) -> bool:
+        """Whether a result holds the same object at each call: a word of the library, or a class."""
+        return (
+            isinstance(value, (dtype, device, layout, memory_format))
+            or isinstance(value, type)
+            and "<locals>" not in value.__qualname__
+        )
 
     def _output(self, t: Any) -> Output:
         """How a number or tensor of the call leaves it."""
@@ -473,7 +504,7 @@ class _Tracing:
         code = Code(program, run, half, self.moving, computed, overwrites, [(t, n) for t, n in counted.values() if n], decides)
         admission.state += run.holders
         self._check(admission)
-        skeleton = rebuild(self.traced.result, lambda t: Slot(self.slots[id(t)]))
+        skeleton = rebuild(self.traced.result, lambda t: Slot(self.slots[id(t)]), self._is_new)
         single = isinstance(skeleton, Slot) and skeleton.place == 0
         results = Results(self.outputs, skeleton, single, self.gradients, self.asked, self.detached, self._bases(), run.memory, {})
         plain = admission.checked and (admission.bare or admission.unpack is not None) and half is None and not self.moving
@@ -509,6 +540,9 @@ class _Tracing:
         last = max((k for k, i in enumerate(forward) if i.kind == "decide"), default=None)
         done = forward[:last] if last is not None else []
         for i in done:
+            if i.phase == PHASE:
+                site = forward[last].site if last is not None else i.site
+                raise Refusal("the step decides with a tensor's value after other processes have taken part in it", site)
             if i.kind == "call":
                 found = [a for a in i.params["args"] if isinstance(a, Generator)]
                 if not found and not (i.outputs or i.writes) and i.record[0] not in self.tracer.checks:
@@ -598,11 +632,10 @@ def _writes(t: Tensor) -> int:
     return 0 if version is None or type(version) is InferenceVersion else version.count
 
 
-def _kinds(shape: Any) -> set[Any]:
-    found = set()
+def _objects(shape: Any) -> Iterator[Any]:
+    """What in a description is neither a tensor nor a number nor a container."""
     if isinstance(shape, tuple):
-        if shape and shape[0] == "object":
-            found.add("object")
+        if len(shape) == 2 and shape[0] == "object":
+            yield shape[1].value
         for s in shape:
-            found |= _kinds(s)
-    return found
+            yield from _objects(s)

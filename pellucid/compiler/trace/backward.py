@@ -9,10 +9,11 @@ from numpy import ndarray
 
 from ...core import tracing
 from ...core.bind import wrap
+from ...core.modes import local
 from ...core.primitive import PRIMITIVES
 from ...core.reverse import Run, accumulate
 from ...core.tape import Node, saved_arrays
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, make_tensor
 from ...errors import returned_nothing
 from .refusal import refusal_of
 from .watch import unseen
@@ -70,7 +71,7 @@ class TracedRun(Run):
         if known is not None and known.buffer.kind == "temp" and known.whole and id(known.buffer) not in self.tracer.claimed:
             self.tracer.claimed.add(id(known.buffer))
             return g
-        made = self._record("clone", (g,), g.copy())
+        made = self._record("clone", (g,), g.copy("K" if g.base is None else "C"))  # laid out as in an eager call
         if self.tracer.recording:
             self.tracer.claimed.add(id(self.tracer.lookup(made).buffer))
         return made
@@ -112,6 +113,8 @@ class TracedRun(Run):
 
     def give(self, leaf: Tensor, g: Any) -> None:
         """Add a gradient to a leaf's, by an operation of the program."""
+        if id(leaf) not in self.tracer.cleared:
+            self.tracer.needs_grad.setdefault(id(leaf), leaf._grad is not None)
         if self.tensors and g._rg:
             self.tracer.refuse("backward(create_graph=True) leaves gradients that have a graph of their own")
         if self.tensors or not self.tracer.recording:
@@ -123,12 +126,10 @@ class TracedRun(Run):
             if got is not None:
                 g = (got[0] if isinstance(got, tuple) else got)._array
         held = leaf._grad
-        if id(leaf) not in self.tracer.cleared:
-            self.tracer.needs_grad.setdefault(id(leaf), held is not None)
         if held is None:
-            leaf._grad = wrap(self.own(g))
-        elif held._rg or held._array.dtype != g.dtype:
-            self.tracer.refuse("a gradient is accumulated into one that requires grad, or of another dtype")
+            leaf._grad = (make_tensor if local.inference else wrap)(self.own(g))
+        elif held._rg or held._array.dtype != g.dtype or held.is_inference():
+            self.tracer.refuse("a gradient is accumulated into one that requires grad, of another dtype, or of inference mode")
             accumulate(leaf, g, False)
             return
         else:

@@ -27,12 +27,11 @@ class Events(Recording):
                 return function(owner, *args, **kwargs)
         return self.changes.again(function, owner, args, kwargs)
 
-    def optimizer_zero_grad(self, owner: Any) -> None:
+    def zero_grad(self, tensors: list[Tensor], set_to_none: bool) -> None:
         """Gradients are about to be cleared."""
-        groups = getattr(owner, "param_groups", None)
-        params = owner.parameters() if groups is None else (p for group in groups for p in group["params"])
-        self.cleared.update(id(p) for p in params)
-        self._clearing = True
+        if set_to_none:
+            self.cleared.update(id(t) for t in tensors)
+            self._clearing = True
 
     def state_begun(self, owner: Any, states: list[dict[Any, Any]]) -> None:
         """An optimizer made the state of some parameters, in its first step that has gradients for them.

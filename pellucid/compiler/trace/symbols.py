@@ -14,8 +14,11 @@ import numpy as np
 from numpy import ndarray
 
 from ...backends import numpy_cpu
+from ...backends.halves import HALVES
 from ...core.primitive import PRIMITIVES
 from .watch import unseen
+
+_F32 = np.dtype(np.float32)
 
 # Operations whose result's shape depends on values: the next call's may differ.
 DATA_DEPENDENT = frozenset(
@@ -77,6 +80,10 @@ class Namespace:
         else:
             tracer.emit(op, inputs, tracer.tree(params, op.name), made, aux)
         return tuple(Symbol(a, self) for a in made) if several else Symbol(made[0], self)
+
+    def widened(self, value: Any) -> Any:
+        """A symbol of a two-byte float as float32; anything else as it is."""
+        return self.cast(value, dtype=_F32) if type(value) is Symbol and value.array.dtype in HALVES else value
 
     def wrap(self, value: Any) -> Any:
         """Symbols in the place of arrays."""

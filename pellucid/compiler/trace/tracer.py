@@ -20,6 +20,7 @@ from numpy import ndarray
 from ... import dtypes
 from ...api.messages.facts import call_in_progress
 from ...backends import native
+from ...backends.halves import native_products
 from ...backends.numpy_cpu import address
 from ...core import bind, interpret, observe, source
 from ...core.interpret import Stack, thread
@@ -28,6 +29,7 @@ from ...core.tensor import Tensor
 from ...ir import Buffer, Extra, Instruction, Program, Ref, Value
 from .arrays import Watched, arrays_in, bounds, dtype_name, owner
 from .backward import TracedRun
+from .communication import Communication
 from .control_flow import ControlFlow
 from .events import Events
 from .numbers import is_read, observed, unwatched
@@ -47,7 +49,7 @@ def _holds(value: Any, root: Any) -> bool:
     return few and any(isinstance(t, Tensor) and type(t._array) is ndarray and owner(t._array) is root for t in held)
 
 
-class Tracer(ControlFlow, Events):
+class Tracer(ControlFlow, Events, Communication):
     """Writes down what runs while it is active; `refusal` says why it gave up, when it did."""
 
     role = "tracer"
@@ -198,7 +200,7 @@ class Tracer(ControlFlow, Events):
         root = owner(array)
         if root.base is not None:  # memory that is no array's, which two arrays may look at that do not know of each other
             if any(start < high and low < end and place != id(root) for start, end, place in self._foreign):
-                raise Refusal("two tensors share memory that is no tensor's")
+                raise Refusal("two tensors share memory that is not a tensor's")
             self._foreign.append((low, high, id(root)))
         self._roots.setdefault(id(root), []).append((low, high, buffer))
         value = self.program.value(buffer, dtype_name(array.dtype), array.shape, array.strides, address(array) - low)
@@ -528,8 +530,17 @@ class Tracer(ControlFlow, Events):
                 if any(kind == "aux" and _has_numbers(v) for (kind, _), v in zip(node.plan.entries, s or (), strict=False)):
                     raise Unsupported("numbers that depend on values")
                 space = Namespace(self)
-                made = node.plan.backward(space, space.wrap(g), space.wrap(s), space.wrap(node.params))
+                symbol, saved = space.wrap(g), space.wrap(s)
+                widened = node.op.widens and type(g) is ndarray and g.dtype.itemsize == 2
+                widened = widened and not ("multiplies" in node.op.traits and native_products(g.dtype))
+                if widened:  # as on arrays
+                    symbol, saved = space.widened(symbol), saved and [space.widened(v) for v in saved]
+                made = node.plan.backward(space, symbol, saved, space.wrap(node.params))
+                if widened and node.op.elementwise:  # rounded before they are summed over what was broadcast
+                    made = tuple([x if x is None or x is symbol else space.cast(x, dtype=g.dtype) for x in made])
                 made = space.unwrap(made)
+                if widened:  # g itself needs no rounding
+                    made = tuple([g if x is symbol.array else x for x in made])
                 if all(x is None or type(x) is ndarray for x in made):
                     for k in range(mark, len(self.program.instructions)):
                         self.program.instructions[k].site = line

@@ -1,0 +1,107 @@
+"""Steps in bfloat16, float16 and float64 are native code, and compute what eager ones compute."""
+
+import pytest
+
+import pellucid as torch
+from pellucid import nn
+
+F = torch.nn.functional
+
+
+def conv():
+    layers = nn.Conv2d(2, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.GroupNorm(2, 4), nn.Flatten()
+    return nn.Sequential(*layers, nn.Linear(64, 5)), torch.randn(3, 2, 8, 8)
+
+
+def rows():
+    return nn.Sequential(nn.Linear(9, 12), nn.LayerNorm(12), nn.GELU(), nn.RMSNorm(12), nn.Linear(12, 5)), torch.randn(3, 9)
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.out = nn.MultiheadAttention(8, 2, batch_first=True), nn.Linear(8, 5)
+
+    def forward(self, x):
+        return self.out(self.inner(x, x, x, need_weights=False)[0].mean(1))
+
+
+MODELS = {"convolution": conv, "rows": rows, "attention": lambda: (Attention(), torch.randn(3, 6, 8))}
+# What has no kernel in float64 yet.
+PYTHON = {"conv", "conv_weight_grad", "conv_input_grad", "max_pool", "max_pool_grad", "scaled_dot_product_attention"}
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64], ids=["bfloat16", "float16", "float64"])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_step_is_native(name, dtype):
+    found = []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        model, x = MODELS[name]()
+        model, x, y = model.to(dtype), x.to(dtype), torch.tensor([1, 0, 4])
+
+        def step(x, y, model=model):
+            loss = F.cross_entropy(model(x), y)
+            return loss, *torch.autograd.grad(loss, list(model.parameters()))
+
+        run = torch.compile(step, fullgraph=True) if compiled else step
+        run(x, y)
+        found.append(run(x, y))
+        if compiled:
+            items = [item for part in run.versions[-1].code.executables for item in part.items if item.kind == "eager"]
+            called = {i.op for item in items for i in item.instructions}
+            assert called <= (PYTHON if dtype == torch.float64 else set())
+    for eager, made in zip(*found, strict=True):
+        assert made.dtype == eager.dtype == dtype
+        scale = float(eager.detach().double().abs().max()) + 0.5  # the gradient of a bias before a norm is nothing but rounding
+        assert (made - eager).abs().max() <= scale * 8 * torch.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=["bfloat16", "float16"])
+def test_a_scaler_inside_of_a_step(dtype):
+    found = []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 4))
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+        scaler = torch.amp.GradScaler("cpu", init_scale=2.0**20, growth_interval=3)
+        x, y = torch.randn(8, 8), torch.randint(0, 4, (8,))
+
+        def step(x, y, model=model, optimizer=optimizer, scaler=scaler):
+            with torch.autocast("cpu", dtype=dtype):
+                loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            return loss
+
+        run = torch.compile(step) if compiled else step  # it decides by the values of gradients
+        losses = [run(x, y).item() for _ in range(6)]
+        found.append((losses, scaler.get_scale()))
+        if compiled:
+            assert run.versions and run.graph_breaks is None
+    (eager, scale), (made, other) = found
+    assert scale == other
+    assert made == pytest.approx(eager, rel=4 * torch.finfo(dtype).eps)
+
+
+OTHERS = {
+    "draws": lambda x: torch.bernoulli(x.sigmoid()) + torch.randn_like(x) + torch.rand_like(x),
+    "drawn in place": lambda x: x.clone().exponential_() + x.clone().bernoulli_(0.3),
+    "sums by index": lambda x: x.index_add(0, torch.zeros(40, dtype=torch.int64), x) + x.scatter_add(0, torch.arange(40), x),
+    "dropout": lambda x: F.dropout(torch.cat([x, x]), 0.4),
+    "a resized image": lambda x: F.interpolate(x.reshape(1, 2, 4, 5), scale_factor=2, mode="bilinear"),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=["bfloat16", "float16"])
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_not_computed_in_float32_stays_as_it_is(name, dtype):
+    torch.manual_seed(1)
+    x, run = torch.randn(40).to(dtype), torch.compile(OTHERS[name])
+    for _ in range(3):
+        torch.manual_seed(7)
+        made = run(x)
+    torch.manual_seed(7)
+    assert torch.equal(made, OTHERS[name](x))

@@ -1,0 +1,129 @@
+"""Results that hold objects of the user's classes, as the outputs of transformers do, which carry their caches of keys and values."""
+
+import abc
+import warnings
+
+import pytest
+
+import pellucid as torch
+
+
+class Layer(abc.ABC):  # noqa: B024  (as the layers of a cache are)
+    def __init__(self, keys):
+        self.keys = keys
+        self.dtype, self.device = keys.dtype, keys.device
+        self.history = [1, keys * 2]
+
+
+class Cache:
+    def __init__(self, x):
+        self.layers = [Layer(x), Layer(x + 1)]
+        self.kind = Layer
+        self.offloading = None
+
+
+WEIGHT = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+SHARED = Cache(torch.zeros(3))
+
+
+def compiled(function, refused=False):
+    """The function compiled; a warning that it runs eagerly is an error unless that is expected."""
+    step = torch.compile(function)
+
+    def call(*args):
+        with warnings.catch_warnings():
+            if refused:
+                warnings.simplefilter("ignore")
+            return step(*args)
+
+    return call
+
+
+def test_a_new_object_is_made_at_each_call():
+    def forward(x):
+        y = x * WEIGHT
+        return {"loss": (y * y).sum(), "past": Cache(y)}
+
+    step, before = compiled(forward), []
+    for k in range(5):
+        x = torch.full((3,), float(k + 1))
+        out = step(x)
+        past = out["past"]
+        assert type(past) is Cache and all(past is not p for p in before)
+        before.append(past)
+        assert past.kind is Layer and past.offloading is None and past.layers[0].dtype is torch.float32
+        WEIGHT.grad = None
+        (out["loss"] + past.layers[1].history[1].sum()).backward()
+        want = 2 * x * x * WEIGHT.detach() + 2 * x
+        torch.testing.assert_close(WEIGHT.grad, want)
+        torch.testing.assert_close(past.layers[0].keys, x * WEIGHT)
+    # What was returned earlier is not written again.
+    torch.testing.assert_close(before[0].layers[0].keys, WEIGHT)
+
+
+def test_objects_that_were_there_stay_themselves():
+    def stores(x):
+        SHARED.x = x * 2
+        return SHARED, x * 3
+
+    def returns_an_argument(x, cache):
+        return cache, x * 3
+
+    step, given = compiled(stores, refused=True), compiled(returns_an_argument, refused=True)
+    for k in range(4):
+        shared, y = step(torch.full((2,), float(k)))
+        assert shared is SHARED and shared.x[0] == 2 * k and y[0] == 3 * k
+        cache = Cache(torch.ones(1) * k)
+        assert given(torch.ones(2), cache)[0] is cache
+
+
+def twice(x):
+    cache = Cache(x * 2)
+    return cache, cache
+
+
+def cyclic(x):
+    cache = Cache(x * 2)
+    cache.me = cache
+    return cache, cache.me
+
+
+def nested_cycle(x):
+    cache = Cache(x * 2)
+    cache.layers.append({"up": cache})
+    return cache, cache.layers[-1]["up"]
+
+
+@pytest.mark.parametrize("function", [twice, cyclic, nested_cycle])
+def test_what_is_one_object_stays_one(function):
+    step = compiled(function, refused=True)
+    for k in range(4):
+        first, second = step(torch.full((2,), float(k)))
+        assert first is second and first.layers[0].keys[0] == 2 * k
+
+
+def test_a_tensors_value_in_an_object():
+    def summed(x):
+        cache = Cache(x * 2)
+        cache.total = [float(x.sum())]
+        return cache
+
+    step = compiled(summed, refused=True)
+    for k in range(4):
+        (total,) = step(torch.full((2,), float(k))).total
+        assert type(total) is float and total == 2 * k
+
+
+def test_an_object_of_a_class_made_in_the_call():
+    def local(x):
+        class Here:
+            pass
+
+        made = Here()
+        made.x, made.kind = x * 2, Here
+        return made
+
+    step = compiled(local, refused=True)
+    for k in range(4):
+        made = step(torch.full((2,), float(k)))
+        assert type(made) is made.kind and made.x[0] == 2 * k
