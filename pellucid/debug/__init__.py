@@ -1,4 +1,4 @@
-"""Seeing what a program does: assertions and contracts on shapes, drawings of graphs, explanations, summaries."""
+"""Debugging and visualization: shape assertions and contracts, pictures of graphs, explanations, summaries."""
 
 from .contracts import (
     Bool,

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from ..core import observe, reverse
+from ..core.display.nodes import accumulator
 from ..core.modes import state
-from ..core.tape import Node, accumulator, walk
+from ..core.tape import Node, walk
 from ..core.tensor import OutputSlot, Tensor, make_tensor
 from ..errors import facts_of
 
@@ -30,7 +31,8 @@ class GraphNode:
     Attributes: `key`, by which edges name it; `name`, what stands in the box; `kind`, one of "op", "leaf", "result", "constant",
     "cut"; `title`, its full name; `shape` and `dtype` of its result, as text; `group`, the path of the modules it belongs to, the
     outermost first; `line`, where in the program it was made (an object with `file`, `line` and `text`); `value` and `grad`, as
-    text, where they are known and small; `notes`, more lines.
+    text, where they are known and small; `notes`, more lines; `inside`, whether it is a parameter or buffer of a module, which a page may show
+    inside the box that uses it.
     """
 
     key: Hashable
@@ -44,6 +46,7 @@ class GraphNode:
     value: str | None = None
     grad: str | None = None
     notes: tuple[str, ...] = ()
+    inside: bool = False
 
 
 class GraphEdge(NamedTuple):

@@ -113,14 +113,29 @@ class Summary:
     def _repr_html_(self) -> str:
         from html import escape
 
-        head = "".join(f"<th>{h}</th>" for h in self._head)
+        from .pictures.parts import palette
+
+        head = "".join(f'<th scope="col">{escape(h)}</th>' for h in self._head)
         body = ""
         for row in self._cells():
-            styles = ["white-space:pre;text-align:left" if k < 2 else "text-align:right" for k in range(len(row))]
-            body += "<tr>" + "".join(f"<td style='{s}'>{escape(c)}</td>" for s, c in zip(styles, row, strict=True)) + "</tr>"
+            body += "<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>"
+        totals = escape("\n".join(self._totals()))
         return (
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><pre>{escape(chr(10).join(self._totals()))}</pre>"
+            f'<div class="ps"><style>{palette(".ps")}{_STYLE}</style><table><caption>{escape(str(self.name))}</caption>'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><pre>{totals}</pre></div>"
         )
+
+
+_STYLE = """
+.ps { color: var(--ink); padding: 10px 14px; border: 1px solid var(--faint); border-radius: 8px; overflow-x: auto; }
+.ps table { border-collapse: collapse; font: 12.5px/1.5 ui-monospace, Menlo, Consolas, monospace; color: var(--ink); }
+.ps caption { text-align: left; font-weight: 600; font-size: 14px; padding: 0 0 6px; color: var(--ink); }
+.ps th { text-align: right; padding: 3px 12px; border-bottom: 2px solid var(--faint); color: var(--soft); font-weight: 600; }
+.ps td { text-align: right; padding: 2px 12px; border-bottom: 1px solid var(--faint); white-space: pre; background: none; }
+.ps th:nth-child(-n+2), .ps td:nth-child(-n+2) { text-align: left; }
+.ps tbody tr:hover td { background: var(--mark); }
+.ps pre { margin: 10px 0 0; background: none; color: var(--soft); font-size: 12.5px; }
+"""
 
 
 def _bytes(count: int) -> str:

@@ -66,7 +66,7 @@ class Watch(Steps):
             self.ended, self.last_node = source.capture(3), count()
             # What exists now and was not used is known, too; what is made later is not.
             for t in gc.get_objects():
-                if isinstance(t, Tensor) and hasattr(t, "_rg") and t._rg and t._node is None:
+                if issubclass(type(t), Tensor) and hasattr(t, "_rg") and t._rg and t._node is None:
                     self.token(t)
 
     def covers(self, t: Tensor) -> bool:
@@ -332,19 +332,20 @@ class Watch(Steps):
         if not value or self.known(tensor) is not None:
             self._about(tensor)["requires_grad"] = (value, source.capture(3))
 
-    def optimizer_zero_grad(self, optimizer: Any) -> None:
+    def zero_grad(self, tensors: list[Tensor], set_to_none: bool) -> None:
         site = source.capture(3)
-        for group in optimizer.param_groups:
-            for p in group["params"]:
-                if p._grad is not None:
-                    self._about(p)["cleared"] = site
+        for p in tensors:
+            if p._grad is not None:
+                self._about(p)["cleared"] = site
 
     def optimizer_step(self, optimizer: Any) -> None:
         for group in optimizer.param_groups:
             for p in group["params"]:
                 if p._grad is not None and not is_finite(p) and not self._about(p).keys() & {"bad", "overflow"}:
                     step = f"{type(optimizer).__name__}.step"
-                    detail = f"the update made it so; its gradient was finite (at most {largest_of(p._grad):.4g}), lr = {group.get('lr')}"
+                    detail = (
+                        f"the update caused it; its gradient was finite (at most {largest_of(p._grad):.4g}), lr = {group.get('lr')}"
+                    )
                     self._about(p)["overflow"] = Fault("nan-forward", step, source.capture(3), detail)
 
     def _about(self, t: Tensor) -> dict[str, Any]:
@@ -405,10 +406,11 @@ _BACKWARD, _GRAD = reverse.backward.__code__, reverse.grad.__code__
 _current: list[Watch] = []
 
 
-def watch(on: bool = True, *, limit: int = 100_000) -> Watch:
-    """Start noting what happens to tensors, for `pellucid.explain`; a context manager, or a switch: `watch()`, `watch(False)`.
+def watch(on: bool = True, *, limit: int = 100_000, notes: Watch | None = None) -> Watch:
+    """Start recording what happens to tensors, for `pellucid.explain`; a context manager, or a switch: `watch()`, `watch(False)`.
 
-    Every operation becomes slower while it is on; nothing is paid while it is off. The last `limit` steps are kept.
+    Operations are slower while it is on; there is no overhead while it is off. The last `limit` steps are kept. `notes` are
+    notes of another kind to start.
 
     >>> import pellucid as torch
     >>> from pellucid import debug
@@ -424,7 +426,7 @@ def watch(on: bool = True, *, limit: int = 100_000) -> Watch:
         old.stop()
     if not on:
         return _current[-1] if _current else Watch(limit)
-    notes = Watch(limit)
+    notes = Watch(limit) if notes is None else notes
     _current[:] = [notes]
     return notes.start()
 

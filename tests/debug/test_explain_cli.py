@@ -124,7 +124,7 @@ def test_frames_of_the_exception(run):
     ("expression", "words"),
     [
         ("nosuch.grad", "NameError"),
-        ("model +", "no Python expression"),
+        ("model +", "not a Python expression"),
         ("model.nosuch", "AttributeError"),
         ("3", "cannot be explained"),
     ],

@@ -115,7 +115,7 @@ def test_what_cannot_be_known_is_not_guessed():
     (w.detach() * b).sum().backward()
     gc.collect()
     found = check(w, "unknown")
-    assert "cannot be known" in found.text and "watch()" in found.fix
+    assert "can no longer be determined" in found.text and "watch()" in found.fix
     (w * 0).sum().backward()
     assert "watch()" in check(w, "unknown").fix
 

@@ -1,5 +1,6 @@
 """The recorded graph as text, lists and pictures."""
 
+import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -149,16 +150,24 @@ def boxes_of(svg):
     return tree, found
 
 
+def shapes_of(tree):
+    """What stands on the arrows."""
+    return [t.text for t in tree.iter(SVG + "text") if t.get("class") == "shape"]
+
+
 def test_a_picture_has_a_box_for_every_node():
     x, y = scalar(2.0), scalar(3.0)
     tree, boxes = boxes_of(debug.graph_svg((x + y) * x, names={"x": x, "y": y}))
     assert sorted(texts[0] for texts, _, _ in boxes) == ["add", "mul", "x", "y"]
     by_name = {texts[0]: (texts, place, kind) for texts, place, kind in boxes}
-    assert by_name["mul"][0][1] == "keeps input, other" and by_name["mul"][2] == "result"
+    assert by_name["mul"][0][1] == "saves input, other" and by_name["mul"][2] == "result"
     assert "value 10" in by_name["mul"][0] and "grad 2" in by_name["add"][0] and by_name["x"][2] == "leaf"
-    assert by_name["mul"][1][1] > by_name["add"][1][3] > by_name["x"][1][3], "what is made lies below what it is made of"
+    assert by_name["mul"][1][1] > by_name["add"][1][3] > by_name["x"][1][3], "what is made lies below what it was computed from"
     assert sum(p.get("class") == "edge" for p in tree.iter(SVG + "path")) == 4
-    assert [t.text for t in tree.iter(SVG + "text") if t.get("class") == "shape"] == ["()"] * 3, "a shape on the arrows of each"
+    assert shapes_of(tree) == [], "arrows of scalars have no shape"
+    a, b = scalar([1.0, 2.0]), scalar([[1.0], [2.0]])
+    tree, _ = boxes_of(debug.graph_svg((a * b).sum() * 2, names={"a": a, "b": b}))
+    assert sorted(shapes_of(tree)) == ["(2, 1)", "(2, 2)", "(2,)"], "one under each box with arrows"
 
 
 def test_boxes_do_not_overlap():
@@ -205,8 +214,9 @@ def test_a_page_loads_nothing(tmp_path):
     drawing.save(tmp_path / "g.html")
     drawing.save(tmp_path / "g.svg")
     page = (tmp_path / "g.html").read_text(encoding="utf-8")
-    # The namespace of SVG, and the policy that forbids everything from elsewhere.
-    assert page.count("http://") == 1 and "src=" not in page and "href" not in page and "default-src 'none'" in page
+    # Addresses are the names of SVG and MathML, which nobody loads; the policy forbids everything from elsewhere.
+    assert set(re.findall(r"https?://[^\"'\s<>]+", page)) <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"}
+    assert "src=" not in page and "href" not in page and "default-src 'none'" in page
     assert ET.parse(tmp_path / "g.svg").getroot().tag == SVG + "svg"
     assert "<svg" in drawing._repr_html_() and "MulBackward0" in repr(drawing)
     assert "grad_fn is None" in debug.graph_svg(torch.ones(1))

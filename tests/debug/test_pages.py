@@ -178,7 +178,63 @@ def test_boxes_and_frames_do_not_overlap(show):
           return [count, boxes.length, l.frames.length];
         })()"""
     )
-    assert overlaps == [0, 16, 6]
+    assert overlaps == [0, 10, 6]
+
+
+def test_parameters_stand_in_the_boxes_that_use_them(show):
+    page = show(debug.draw(Block(), torch.ones(2, 6)))
+    assert page.run("graphView.data.nodes.map(n => n.n)") == ["input", "linear", "relu", "add"]
+    linear = page.run("graphView.lines[1].map(l => l[0])")
+    assert linear[:3] == ["linear", "weight (6, 6)", "bias (6,)"]
+    page.run("graphView.go(1)")
+    assert "Parameter linear.weight" in page.run("document.querySelector('aside').innerText")
+    shared = nn.Linear(6, 6)
+    page = show(debug.draw(nn.Sequential(shared, shared), torch.ones(2, 6)))
+    assert page.run("graphView.data.nodes.map(n => n.n)").count("weight") == 1, (
+        "one that is used twice keeps its box and its arrows"
+    )
+
+
+def test_a_large_graph_opens_at_its_top_with_modules_closed(show):
+    model = nn.Sequential(*[nn.Sequential(*[Block() for _ in range(6)]) for _ in range(8)])
+    page = show(debug.draw(model, torch.ones(2, 6)))
+    shown = page.run("graphView.layout.boxes.filter(b => b).length + graphView.layout.closed.length")
+    assert shown <= 36 < page.run("graphView.data.nodes.length")
+    page.click_on("button[title='Open every module']")
+    x, y = place_of(page, 0)
+    assert 100 < y < 400, "the input is in view"
+    left, top, scale = page.run("graphView.map()")
+    box = page.run("(() => { const r = graphView.canvas.getBoundingClientRect(); return [r.x, r.y]; })()")
+    page.click(
+        box[0] + left + scale * page.run("graphView.layout.width") / 2,
+        box[1] + top + 0.9 * scale * page.run("graphView.layout.height"),
+    )
+    middle = page.run("(graphView.height / 2 - graphView.ty) / graphView.scale / graphView.layout.height")
+    assert middle == pytest.approx(0.9, abs=0.02) and page.run("graphView.selected") is None
+    page.run("graphView.fit()")
+    assert page.run("graphView.map()") is None
+
+
+def test_titles_of_frames_are_free_of_arrows(show):
+    model = nn.Sequential(*[Block() for _ in range(3)])
+    page = show(debug.draw(model, torch.ones(2, 6)))
+    crossed = page.run(
+        """graphView.layout.frames.map((f) => {
+          const width = 7.3 * (graphView.data.groups[f.index][0].length + 2), x = titlePlace(f.x - f.width / 2, f.width, f.ports, width);
+          return x === undefined || f.ports.some((p) => p > x - 4 && p < x + width + 4);
+        })"""
+    )
+    assert crossed == [False] * 6
+
+
+def test_inputs_and_values_are_drawn(show):
+    x, w = torch.ones(3, 5), torch.ones(5, 1, requires_grad=True)
+    y = torch.tensor(0.5, requires_grad=True)
+    page = show(debug.draw((x @ w).sum() * torch.sin(y * 2), names={"w": w, "y": y}))
+    names = page.run("graphView.data.nodes.map(n => n.n)")
+    assert "input  (3, 5)" in names
+    sine = names.index("sin")
+    assert page.run(f"graphView.data.nodes[{sine}].v") == "0.8415"
 
 
 def test_moving_and_zooming(show):
@@ -320,6 +376,67 @@ def test_playing_runs_to_the_end_and_numbers_appear_on_the_way(show):
     assert page.run("[graphView.showValue(3), graphView.showGrad(3)]") == [True, True]
 
 
+def test_gradients_travel_against_the_arrows(show):
+    f, names = small()
+    page = show(debug.step_through(f, names=names))
+    page.run("stepPlayer.go(1)")
+    assert page.run("graphView.sent") is None and page.run("graphView.travel.map(t => t[1])") == ["5", "2"]
+    page.run("stepPlayer.go(2)")
+    assert page.run("graphView.travel.map(t => t[1])") == ["2", "5"] and page.run("graphView.sent.size") == 2
+    assert page.run("graphView.gradNow(0)") == "5", "x has one of its two parts"
+    assert page.run("document.querySelector('.chain math').textContent") == "∂mul∂add=∂mul∂mul·∂mul∂add"
+    assert page.run("document.querySelector('.chain .mono').textContent") == "= 1 · 2 = 2"
+    assert "return (x + y) * x" in page.run("document.querySelector('.lines .hit').textContent")
+    page.run("stepPlayer.go(3)")
+    assert page.run("graphView.gradNow(0)") == "7" and page.run("graphView.sent.size") == 4
+    start, end = page.run("(() => { const w = graphView.way(0); return [w[1], w[w.length - 1]]; })()")
+    assert start < end, "a way begins at the source, which stands higher"
+
+
+def test_inputs_can_be_changed(show):
+    f, names = small()
+    page = show(debug.step_through(lambda: (f.detach() * 0 + names["x"] + names["y"]) * names["x"], names=names))
+    assert page.run("sliders") is not None and page.run("document.querySelectorAll('.sliders input').length") == 2
+    page.run(
+        "(() => { const s = document.querySelector('[aria-label=\"Value of x\"]'); s.value = -1.5; s.dispatchEvent(new Event('input')); })()"
+    )
+    page.key("End")
+    page.run("stepPlayer.go(stepPlayer.steps.findIndex(s => s.h === 'x.grad'))")
+    assert page.run("document.querySelector('.sum').innerText").split() == ["sum", "0"], "2 x + y at x = -1.5, y = 3"
+    assert page.run("graphView.data.nodes.find(n => n.k === 'result').v") == "-2.25"
+    page.click_on(".sliders button")
+    assert page.run("graphView.data.nodes.find(n => n.k === 'result').v") == "10"
+
+
+def test_tensors_have_no_sliders(show):
+    w = torch.ones(3, requires_grad=True)
+    page = show(debug.step_through(lambda: (w * 2).sum(), names={"w": w}))
+    assert page.run("sliders") is None
+    page.run("stepPlayer.go(2)")
+    assert "T" in page.run("document.querySelector('.chain math').textContent"), "a Jacobian, transposed"
+
+
+def test_numbers_are_written_as_the_engine_writes_them(show):
+    f, names = small()
+    page = show(debug.step_through(f, names=names))
+    values = [0.0, 1.0, -0.25, 1234.56, 12345.6, 0.00012344, 0.000012344, 9.9996, 1e100, -3.3e-12, 99996.0, 1 / 3]
+    assert page.run(f"{values}.map(v => shortNumber(v))") == [f"{v:.4g}" for v in values]
+
+
+def test_presenting(show):
+    f, names = small()
+    page = show(debug.step_through(f, names=names))
+    small_type = page.run("[graphView.scale, parseFloat(getComputedStyle(document.querySelector('aside')).fontSize)]")
+    page.key("p", "p")
+    page.frame()
+    page.frame()
+    large_type = page.run("[graphView.scale, parseFloat(getComputedStyle(document.querySelector('aside')).fontSize)]")
+    assert large_type[1] >= 20 > small_type[1] and large_type[0] > small_type[0]
+    assert page.run("stepPlayer.presentButton.getAttribute('aria-pressed')") == "true"
+    page.key("p", "p")
+    assert page.run("document.body.classList.contains('present')") is False
+
+
 def test_a_step_opens_the_module_it_is_in(show):
     model = nn.Sequential(*[Block() for _ in range(2)])
     page = show(debug.step_through(lambda: model(torch.ones(2, 6)).mean(), names=model))
@@ -409,6 +526,24 @@ def test_a_chart_tells_the_values_under_the_pointer(show, tmp_path):
         page.run("document.querySelectorAll('figure')[1].querySelector('g[data-series=\"0\"]:not(.legend)').style.display")
         == "none"
     )
+
+
+def test_lines_can_be_smoothed(show, tmp_path):
+    page = show(report(tmp_path))
+    before = page.run("document.querySelector('figure polyline').getAttribute('points')")
+    page.run(
+        "(() => { const s = document.querySelector('.smoothing input'); s.value = 0.5; s.dispatchEvent(new Event('input')); })()"
+    )
+    assert page.run("document.querySelectorAll('figure')[0].querySelectorAll('.smooth').length") == 1
+    assert page.run("document.querySelector('figure polyline').getAttribute('points')") == before, "what was measured stays"
+    line = page.run("document.querySelector('.smooth').getAttribute('points').split(' ').map(p => p.split(',').map(Number))")
+    raw = [tuple(map(float, p.split(","))) for p in before.split()]
+    assert len(line) == len(raw) == 20 and line[0] == pytest.approx(raw[0], abs=0.2)
+    assert line[1][1] == pytest.approx((raw[0][1] * 0.25 + raw[1][1] * 0.5) / 0.75, abs=0.2), "of logarithms"
+    page.run(
+        "(() => { const s = document.querySelector('.smoothing input'); s.value = 0; s.dispatchEvent(new Event('input')); })()"
+    )
+    assert page.run("document.querySelectorAll('.smooth').length") == 0
 
 
 def test_the_report_of_a_real_check(chromium, tmp_path):

@@ -93,7 +93,7 @@ def test_the_result_of_a_check(tmp_path):
         measures=measures,
     )  # fmt: skip
     page = check_report(result)
-    assert "1 finding, 1 of severity error, in 1 optimizer step, 1.2 s, watched on pellucid" in page
+    assert "1 finding, 1 of severity error, in 1 optimizer step, 1.2 s, engine: pellucid" in page
     assert "Note: a &lt; note" in page and "the program ended with ValueError: a &gt; b" in page
     assert "SGD group 1" in page and "Graph of the last loss" in page and page.count("<figure") == 3
     result.measures = None

@@ -1,5 +1,7 @@
 """The steps of a step-through: every number is the one that the engine computes, in the order in which it does."""
 
+from xml.etree import ElementTree
+
 import pytest
 
 import pellucid as torch
@@ -237,3 +239,41 @@ def test_engines_like_micrograd():
     a.grad = 77.0
     steps = debug.step_through(c).steps
     assert {s["r"] for s in steps if s["p"] == "backward"} == {"1", "5", "2"} and a.grad == 77.0 and c.grad == 0.0
+
+
+class TestSlides:
+    def test_a_picture_of_each_step(self):
+        x, y = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+        played = debug.step_through((x + y) * x, names={"x": x, "y": y})
+        first, fourth, last = (played.slide(k) for k in (0, 3, -1))
+        assert "value 5" in first and "value 10" not in first and "grad" not in first
+        assert "value 10" in fourth and "grad 2" in fourth and "grad 7" not in fourth
+        assert "grad 7" in last and last == played.slide(len(played.steps) - 1)
+        for k, step in enumerate(played.steps):
+            tree = ElementTree.fromstring(played.slide(k))
+            (now,) = [g for g in tree.iter("{http://www.w3.org/2000/svg}g") if g.get("class", "").endswith(" now")]
+            name = now.find("{http://www.w3.org/2000/svg}text").text
+            assert step["h"].startswith(name)
+
+    def test_the_chain_rule_as_latex(self):
+        x, y = torch.tensor(2.0, requires_grad=True), torch.tensor(-3.0, requires_grad=True)
+        played = debug.step_through((x + y) * x, names={"x": x, "y": y})
+        assert played.latex(0) == [] and played.latex(-1) == []
+        to_add, to_x = played.latex(2)
+        assert to_add.endswith(r"\cdot \frac{\partial \mathrm{mul}}{\partial \mathrm{add}} = 1 \cdot 2 = 2")
+        assert r"\partial x} \mathrel{+}= " in to_x and to_x.endswith(r"= 1 \cdot (-1) = -1")
+        matrix = torch.ones(2, 2, requires_grad=True)
+        (formula,) = debug.step_through((matrix * 2).sum(), names={"W_1": matrix}).latex(3)
+        assert r"\odot" in formula and r"\mathrm{W\_1}" in formula
+        softmax = debug.step_through(torch.softmax(matrix[0], 0)[0], names={"m": matrix})
+        assert any(r"^{\mathsf T}" in f for k in range(len(softmax.steps)) for f in softmax.latex(k))
+        for text in (f for k in range(len(softmax.steps)) for f in softmax.latex(k)):
+            assert text.count("{") == text.count("}")
+
+    @pytest.mark.parametrize("k", [5, -6, 100])
+    def test_a_step_that_is_not_there(self, k):
+        x = torch.tensor(2.0, requires_grad=True)
+        with pytest.raises(ValueError, match="the drawing has 3 steps"):
+            debug.step_through(x * 2, names={"x": x}).slide(k)
+        with pytest.raises(ValueError, match="use debug.step_through"):
+            debug.draw(x * 2).latex(0)

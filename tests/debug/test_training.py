@@ -149,7 +149,7 @@ def test_evaluation_between_steps_is_not_recorded():
 def test_the_page(tmp_path):
     _, plots, _, _ = trained()
     titles = [chart.title for chart in plots.charts]
-    assert [t.split()[0] for t in titles] == ["Logged", "Gradient", "Gradient", "Update", "Standard", "Mean", "Share"]
+    assert [t.split()[0] for t in titles] == ["Logged:", "Gradient", "Gradient", "Update", "Standard", "Mean", "Share"]
     assert plots.charts[2].categories == ["0", "2"] and len(plots.charts[2].series) == 3
     page = plots.save(tmp_path / "run.html").read_text(encoding="utf-8")
     assert page.count("<figure") == 7 and "default-src 'none'" in page and page.count("http://") == 8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -12,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core import observe, source
+from ...core.display.nodes import AccumulateGrad
 from ...core.modes import no_grad
-from ...core.tape import AccumulateGrad, Node, walk
+from ...core.tape import Node, walk
 from ...core.tensor import OutputSlot, Tensor
 from ...errors import ArgumentTypeError
 from ..graph import (
@@ -87,6 +89,7 @@ class TensorGraph:
         self._modules = self._groups()
         self._nodes: list[GraphNode] = []
         self._edges: list[GraphEdge] = []
+        self.edge_of: dict[tuple[int, int], int] = {}  # by id of operation and position of the argument: number of the arrow
         self._read()
 
     def _known(self, order: list[Any]) -> Facts:
@@ -147,11 +150,12 @@ class TensorGraph:
                         self._nodes.append(self._leaf(target, group))
                     shape = target.shape[edge.index] if type(edge) is OutputSlot else target.shape
                     argument = n.op.args[k] if k < len(n.op.args) else n.op.args[-1] if n.op.args else ""
-                    self._edges.append(GraphEdge(id(target), id(n), shape_text(shape), argument))
+                    self.edge_of[(id(n), k)] = len(self._edges)
+                    self._edges.append(GraphEdge(id(target), id(n), shape_text(shape) if shape else "", argument))
             if hidden:
                 key = (id(n), "cut")
                 text = f"… {hidden} more input{'s' * (hidden > 1)}"
-                self._nodes.append(GraphNode(key, text, "cut", "left out: raise max_nodes to see it", group=group))
+                self._nodes.append(GraphNode(key, text, "cut", "omitted: raise max_nodes to see it", group=group))
                 self._edges.append(GraphEdge(key, id(n)))
             self._nodes.append(self._operation(n, "result" if n is result else "op", group, lines(n)))
         if not self.operations and isinstance(self.tensor, Tensor) and self.tensor._rg:
@@ -161,10 +165,14 @@ class TensorGraph:
         value = brief(self._facts.constants.get((id(n), k)))
         if value is None and self.recording is not None:
             value = self.recording.constants.get((id(n), k))
+        argument = n.op.args[k] if k < len(n.op.args) else ""
+        shape = getattr(self._facts.constants.get((id(n), k)), "shape", None)
+        if shape and (value is None or len(value) > WIDEST):
+            value = f"{argument}  {shape_text(shape)}"  # an input of the program
         if value is not None and len(value) <= WIDEST:
-            argument = n.op.args[k] if k < len(n.op.args) else ""
+            self.edge_of[(id(n), k)] = len(self._edges)
             self._nodes.append(
-                GraphNode((id(n), k), value, "constant", "a constant: it needs no gradient", group=group, value=value)
+                GraphNode((id(n), k), value, "constant", "a constant: it does not need a gradient", group=group, value=value)
             )
             self._edges.append(GraphEdge((id(n), k), id(n), "", argument))
 
@@ -173,9 +181,13 @@ class TensorGraph:
         saved = [n.op.args[i] if which == "in" else "out" for which, i in kept if which in ("in", "out")]
         return GraphNode(
             id(n), short_name(n.name()), kind, n.name(), shape_text(n.shape), dtype_text(n.dtype), group, line,
-            value_text(self._facts.values.get(id(n))), value_text(self._facts.grads.get(id(n))),
-            ("keeps " + ", ".join(saved),) if saved else (),
+            value_text(self._facts.values.get(id(n))) or self._again(n), value_text(self._facts.grads.get(id(n))),
+            ("saves " + ", ".join(saved),) if saved else (),
         )  # fmt: skip
+
+    def _again(self, n: Node) -> str | None:
+        """The value of a node that the graph does not keep, as a recording has it."""
+        return self.recording.values.get(id(n), (None, ""))[0] if self.recording is not None else None
 
     def _leaf(self, leaf: Tensor, group: tuple[str, ...]) -> GraphNode:
         kind = type(leaf).__name__
@@ -186,7 +198,7 @@ class TensorGraph:
         return GraphNode(
             id(leaf), short, "leaf", f"{kind} {name}" if name != kind.lower() else kind, shape_text(leaf.shape), str(leaf.dtype),
             group, None, value_text(self._facts.values.get(id(leaf))), value_text(self._facts.grads.get(id(leaf))),
-            () if leaf._rg else ("requires no gradient",),
+            () if leaf._rg else ("requires no gradient",), kind == "Parameter",
         )  # fmt: skip
 
     def nodes(self) -> Iterable[GraphNode]:
@@ -207,7 +219,8 @@ class TensorGraph:
         node = t.grad_fn
         if node is None:
             return graph_text(t).strip()
-        made = f", made by {node.name()}" + (f" at {node.line}" if getattr(node, "line", None) is not None else "")
+        line = getattr(node, "line", None)
+        made = f", made by {node.name()}" + (f" at {os.path.basename(line.file)}:{line.line}" if line is not None else "")
         return f"result: shape {shape_text(t.shape)}, {t.dtype}{made}"
 
 
@@ -393,12 +406,16 @@ class ModuleRun:
                 if n.key == key and n.kind == "op":
                     n.kind = "result"
 
-    def _add(self, t: Tensor, name: str, kind: str, line: Any = None, notes: tuple[str, ...] = (), title: str = "") -> int:
+    def _add(
+        self, t: Tensor, name: str, kind: str, line: Any = None, notes: tuple[str, ...] = (), title: str = "", inside: bool = False
+    ) -> int:
         key = len(self._nodes)
         title = title or f"{'operation ' if kind == 'op' else ''}{name}"
         value = value_text(t._array)
         self._nodes.append(
-            GraphNode(key, name, kind, title, shape_text(t.shape), str(t.dtype), tuple(self._path), line, value, None, notes)
+            GraphNode(
+                key, name, kind, title, shape_text(t.shape), str(t.dtype), tuple(self._path), line, value, None, notes, inside
+            )
         )
         self._keep(t)
         self._made[id(t)] = key
@@ -413,7 +430,7 @@ class ModuleRun:
         name = self._names.get(id(t))
         if name is None:
             return self._add(t, "constant", "constant")
-        return self._add(t, name.rpartition(".")[2], "leaf", title=f"{type(t).__name__} {name}")
+        return self._add(t, name.rpartition(".")[2], "leaf", title=f"{type(t).__name__} {name}", inside=True)
 
     def _merge(self, t: Tensor, written: _Written) -> Any:
         """Boxes for a tensor of which parts were written to, first things first; the key of the last."""

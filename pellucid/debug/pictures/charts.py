@@ -261,7 +261,7 @@ class Chart:
         hidden = sum(1 for s in self.series for y in s.y if math.isfinite(y) and not self._usable(y))
         if hidden:
             out.append(
-                f'<text x="{self.width - RIGHT:.0f}" y="20" text-anchor="end">{hidden} values of 0 or less are not shown</text>'
+                f'<text x="{LEFT:.0f}" y="{32 if self.categories else floor + 32:.1f}">{hidden} values of 0 or less are not shown</text>'
             )
         return out
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ...core import source
-from ...core.tape import Node
+from ...core.tape import Node, walk
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, ArgumentValueError
 from ..graph import GraphNode
-from . import pages
+from . import pages, scalar_program, slides
 from .adapters import Nearest, ScalarGraph, TensorGraph, as_graph, instances, is_scalar_value, names_from
-from .layout import Layout, Link
-from .stepping import Recording, replay, scalar_steps, tensor_steps
+from .layout import CHAR, Layout, Link, title_place
+from .stepping import Recording, replay, scalar_steps, tensor_steps, values_of
 
-CHAR, LINE = 7.3, 17
+LINE = 17
 LONGEST = 44  # characters of a line in a box
 DRAWN = 200  # boxes of a still picture; the page has all of them
+COMPUTED = 1000  # nodes of a graph of which values that are not kept are computed anew
 FORMATS = ("dot", "mermaid", "svg", "html")
 
 _STYLE = """
@@ -108,7 +112,10 @@ def svg_of(graph: Any) -> str:
     out += [_path(link, names) for link in layout.links]
     for frame, (name, _) in zip(layout.frames, groups, strict=True):
         left = frame.x - frame.width / 2
-        out.append(f'<text class="frame" x="{left + 10:.1f}" y="{frame.y + 16:.1f}">{escape(name)}</text>')
+        ports = [port.x for port in frame.group.ins.values()] if frame.group is not None else []
+        place = title_place(left, frame.width, ports, len(name) * CHAR)
+        place = left + 10 if place is None else place
+        out.append(f'<text class="frame" x="{place:.1f}" y="{frame.y + 16:.1f}">{escape(name)}</text>')
     labels = {number[e.source]: e.label for e in reversed(edges) if e.label}
     for k, (n, box, lines) in enumerate(zip(nodes, layout.boxes, texts, strict=True)):
         left, parts = box.x - box.width / 2, []
@@ -226,7 +233,7 @@ def graph_svg(t: Tensor, max_nodes: int = DRAWN, *, names: Any = None) -> str:
         names: names of leaves: a dict of name to tensor, or a module.
 
     Raises:
-        TypeError: `t` is no tensor.
+        TypeError: `t` is not a tensor.
 
     >>> import pellucid as torch
     >>> from pellucid import debug
@@ -265,6 +272,7 @@ class Drawing:
         if format is not None and format not in FORMATS:
             raise ArgumentValueError(f"draw(): format must be one of {', '.join(FORMATS)}, not {format!r}")
         self.format, self.title, self.steps = format, title, steps
+        self.program: dict[str, Any] | None = None
         self.graph = as_graph(x, input, names=names, recording=recording)
         self._still = self.graph
         if sum(1 for _ in self.graph.nodes()) > max_nodes:
@@ -291,7 +299,42 @@ class Drawing:
     def html(self) -> str:
         """A page of its own with the whole graph: modules fold, boxes can be searched; nothing is loaded from anywhere."""
         about = self.graph.about() if hasattr(self.graph, "about") else ""
-        return pages.graph_page(self.title, about, self.graph, self.svg, self.steps)
+        return pages.graph_page(self.title, about, self.graph, self.svg, self.steps, self.program)
+
+    def slide(self, k: int) -> str:
+        """Of a step-through, the graph as it is after step `k` (from 0, or from the end) as SVG: for slides and papers.
+
+        >>> import pellucid as torch
+        >>> from pellucid import debug
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> played = debug.step_through(x * x, names={"x": x})
+        >>> played.slide(-1)[:4], "grad 4" in played.slide(-1)
+        ('<svg', True)
+
+        Raises:
+            ValueError: the drawing has no steps, or not so many.
+        """
+        return slides.slide(self.graph, self.steps, self._step(k), svg_of)
+
+    def latex(self, k: int) -> list[str]:
+        r"""Of a step-through, the chain rule of backward step `k` as LaTeX: a formula for each gradient that it passes on.
+
+        >>> import pellucid as torch
+        >>> from pellucid import debug
+        >>> x, y = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+        >>> print(debug.step_through(x * y, names={"x": x, "y": y}).latex(1)[0].partition("mul}} ")[2])
+        \cdot \frac{\partial \mathrm{mul}}{\partial x} = 1 \cdot 3 = 3
+
+        Raises:
+            ValueError: the drawing has no steps, or not so many.
+        """
+        return slides.latex(self.graph, self.steps, self._step(k))
+
+    def _step(self, k: int) -> int:
+        count = len(self.steps or ())
+        if not -count <= k < count:
+            raise ArgumentValueError(f"the drawing has {count} steps" + ("" if count else ": use debug.step_through"))
+        return k % count
 
     def _repr_html_(self) -> str:
         if self.format == "html" or self.steps:
@@ -336,7 +379,7 @@ def draw(
     title: str = "Computation graph",
     play: bool = False,
 ) -> Any:
-    """The graph of a tensor, a module or a scalar Value as an object that a notebook shows as a picture, and that `save()` writes.
+    """Draw the graph of a tensor, a module or a scalar Value. Notebooks show the result as a picture; `save()` writes it to a file.
 
     Args:
         t: a tensor (what it was made of; also one of real PyTorch), a module (with `input`: the operations of one run, in eval mode and
@@ -364,7 +407,13 @@ def draw(
         names = names_from(t, source.user_frame(2))
     if play:
         return step_through(t, names=names, title=title)
-    return Drawing(t, input, format=format, max_nodes=max_nodes, names=names, title=title)
+    known = values_of(t) if isinstance(t, Tensor) and isinstance(t._array, np.ndarray) and _is_small(t) else None
+    return Drawing(t, input, format=format, max_nodes=max_nodes, names=names, title=title, recording=known)
+
+
+def _is_small(t: Tensor) -> bool:
+    """Whether a graph is small enough to compute values anew that it does not keep."""
+    return sum(1 for _ in itertools.islice(walk([t._node]), COMPUTED + 1)) <= COMPUTED if t._node is not None else False
 
 
 def step_through(loss: Any, *, names: Any = None, title: str = "Forward and backward, step by step") -> Drawing:
@@ -411,10 +460,12 @@ def step_through(loss: Any, *, names: Any = None, title: str = "Forward and back
         if recording is not None:
             played.values.update(recording.values)
             played.constants.update(recording.constants)
+            played.numbers.update(recording.numbers)
             played.modules.update(recording.modules)
         recording = played
     drawing = Drawing(loss, names=names, title=title, recording=recording)
     drawing.steps = tensor_steps(drawing.graph, recording, note)
+    drawing.program = scalar_program.program(drawing.graph, recording)
     return drawing
 
 

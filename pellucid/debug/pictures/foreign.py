@@ -94,7 +94,7 @@ class ForeignGraph:
                 self._shape(node),
                 "",
                 group,
-                notes=("keeps " + ", ".join(kept),) if kept else (),
+                notes=("saves " + ", ".join(kept),) if kept else (),
             )
 
     def edges(self) -> Iterable[GraphEdge]:

@@ -14,6 +14,7 @@ from typing import Any
 
 GAP_X, GAP_Y, PAD, HEADER = 26.0, 40.0, 14.0, 26.0
 SWEEPS = 8
+CHAR = 7.3  # the width of a character in a box or a title
 
 
 class Item:
@@ -205,6 +206,7 @@ class Layout:
         self.boxes = [Item("box", w, h, k) for k, (w, h) in enumerate(sizes)]
         self.frames = [Item("frame", index=g) for g in range(len(groups))]
         self._parents = [parent for _, parent in groups]
+        self._titles = [len(name) * CHAR for name, _ in groups]
         self._levels = [Level() for _ in groups] + [Level()]  # the last one, also number -1, is the whole
         placed: set[int] = set()
         for k, box in enumerate(self.boxes):
@@ -255,9 +257,14 @@ class Layout:
             frame, level = self.frames[g], self._levels[g]
             width, height = level.arrange()
             shift = max(0.0, (frame.width - width - 2 * PAD) / 2)
+            frame.width = max(frame.width, width + 2 * PAD)
+            ports, title = [port.x + PAD + shift for port in level.ins.values()], self._titles[g]
+            if title_place(0.0, frame.width, ports, title) is None:  # room at the left, so that no arrow goes through the title
+                room = title + 18 - min(ports)
+                shift, frame.width = shift + room, frame.width + room
             # Ports bring room of their own over and under the boxes.
             over, under = 8.0 if level.ins else HEADER, -12.0 if level.outs else PAD
-            frame.width, frame.height = max(frame.width, width + 2 * PAD), height + over + under
+            frame.height = height + over + under
             _move(level, PAD + shift, over)
         width, height = self._levels[-1].arrange()
         _move(self._levels[-1], PAD, PAD)
@@ -265,7 +272,7 @@ class Layout:
             level = self._levels[g]
             _move(level, frame.x - frame.width / 2, frame.y)
             for port in level.ins.values():
-                port.y = frame.y
+                port.y, port.under = frame.y, 20.0  # straight down past the title
             for port in level.outs.values():
                 port.y = frame.y + frame.height
         return width + 2 * PAD, height + 2 * PAD
@@ -274,6 +281,13 @@ class Layout:
     def links(self) -> list[Link]:
         """All arrows and parts of arrows."""
         return [link for level in self._levels for link in level.links.values()]
+
+
+def title_place(start: float, width: float, ports: Sequence[float], title: float) -> float | None:
+    """Where the title of a frame stands: at the left, or where else no arrow comes in; None where there is no such place."""
+    left, right = start + 10, start + width - 10 - title
+    places = [x for x in (left, *(p + 12 for p in ports), right) if left <= x <= right + 0.5]
+    return next((x for x in places if all(p < x - 6 or p > x + title + 6 for p in ports)), None)
 
 
 def _move(level: Level, dx: float, dy: float) -> None:

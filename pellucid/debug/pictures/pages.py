@@ -7,32 +7,22 @@ Everything that comes from a program (names, source lines, values) goes into the
 from __future__ import annotations
 
 import json
+import linecache
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
-from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from ..._files import replacing
 from .adapters import instances
+from .parts import palette as palette
+from .parts import part
 
-_PARTS = Path(__file__).parent / "page"
+AROUND = 4  # lines of source shown before and after the one of a step
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-
-
-@cache
-def part(name: str) -> str:
-    """A file of `page/`."""
-    return (_PARTS / name).read_text(encoding="utf-8")
-
-
-@cache
-def palette(place: str) -> str:
-    """The colours of `base.css` for a part of a page, light and dark, as a style sheet."""
-    light, dark = re.findall(r":root \{(.*?)\}", part("base.css"), re.DOTALL)
-    return f"{place} {{{light} background: var(--paper); }}\n@media (prefers-color-scheme: dark) {{ {place} {{{dark} }} }}"
 
 
 def fill(name: str, **parts: str) -> str:
@@ -66,16 +56,35 @@ def write(path: str | os.PathLike[str], text: str) -> Path:
     return target
 
 
-def graph_data(graph: Any) -> dict[str, Any]:
-    """A drawing's nodes, edges and modules as `page/view.js` reads them."""
+def graph_data(graph: Any, fold: bool = True) -> dict[str, Any]:
+    """A drawing's nodes, edges and modules as `page/view.js` reads them; with `fold`, parameters stand inside the boxes that use them."""
     nodes, edges = list(graph.nodes()), list(graph.edges())
+    held: dict[Any, list[list[str]]] = {}
+    if fold:
+        uses = Counter(e.source for e in edges)
+        within = {n.key: n for n in nodes if n.inside and uses[n.key] == 1}
+        for e in edges:
+            if e.source in within:
+                leaf = within[e.source]
+                held.setdefault(e.target, []).append([leaf.name, leaf.shape, leaf.title, leaf.value or "", leaf.grad or ""])
+        nodes = [n for n in nodes if n.key not in within]
+        edges = [e for e in edges if e.source not in within]
     number = {n.key: k for k, n in enumerate(nodes)}
     groups, member = instances(nodes)
     rows = []
     for n, g in zip(nodes, member, strict=True):
         row: dict[str, Any] = {"n": n.name, "k": n.kind, "g": g}
         line = None if n.line is None else [n.line.file, n.line.line, n.line.text]
-        extra = {"t": n.title, "s": n.shape, "d": n.dtype, "l": line, "v": n.value, "r": n.grad, "x": list(n.notes)}
+        extra = {
+            "t": n.title,
+            "s": n.shape,
+            "d": n.dtype,
+            "l": line,
+            "v": n.value,
+            "r": n.grad,
+            "x": list(n.notes),
+            "p": held.get(n.key),
+        }
         rows.append(row | {k: v for k, v in extra.items() if v})
     return {
         "nodes": rows,
@@ -85,10 +94,22 @@ def graph_data(graph: Any) -> dict[str, Any]:
     }
 
 
-def graph_page(title: str, about: str, graph: Any, svg: str, steps: Any = None) -> str:
-    """The page of one graph, with its steps if there are any."""
-    data = {"graph": graph_data(graph)}
+def sources(graph: Any) -> dict[str, dict[int, str]]:
+    """The lines of the program around those of the boxes, by file and number."""
+    found: dict[str, dict[int, str]] = {}
+    for n in graph.nodes():
+        if n.line is None:
+            continue
+        lines, known = linecache.getlines(n.line.file), found.setdefault(n.line.file, {})
+        for k in range(max(1, n.line.line - AROUND), min(len(lines), n.line.line + AROUND) + 1):
+            known[k] = lines[k - 1].rstrip()
+    return found
+
+
+def graph_page(title: str, about: str, graph: Any, svg: str, steps: Any = None, program: Any = None) -> str:
+    """The page of one graph, with its steps if there are any; `program` computes the numbers of its boxes anew in the page."""
+    data = {"graph": graph_data(graph, fold=not steps)}
     if steps:
-        data["steps"] = steps
+        data |= {"steps": steps, "sources": sources(graph), "program": program}
     body = fill("graph.html", title=escape(title), about=escape(about), svg=svg)
-    return page(title, body, data, ["layout.js", "view.js", "steps.js", "graph.js"], ["base.css", "graph.css"])
+    return page(title, body, data, ["layout.js", "view.js", "sliders.js", "steps.js", "graph.js"], ["base.css", "graph.css"])

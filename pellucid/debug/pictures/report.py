@@ -230,7 +230,7 @@ def check_report(result: Any) -> str:
     found = [f.as_dict() for f in result.findings]
     errors = sum(f["severity"] == "error" for f in found)
     about = f"{shown_path(result.script)}: {len(found)} finding{'s' * (len(found) != 1)}, {errors} of severity error, in {result.steps} "
-    about += f"optimizer step{'s' * (result.steps != 1)}, {result.seconds:.1f} s, watched on {result.engine}"
+    about += f"optimizer step{'s' * (result.steps != 1)}, {result.seconds:.1f} s, engine: {result.engine}"
     notes = list(result.notes)
     if result.failure is not None:
         notes.append(f"the program ended with {type(result.failure).__name__}: {result.failure}")

@@ -79,6 +79,7 @@ class Recording:
     def __init__(self) -> None:
         self.values: dict[int, tuple[str | None, str]] = {}  # by id of node: text for its box (None if too long), and in full
         self.constants: dict[tuple[int, int], str] = {}
+        self.numbers: dict[tuple[int, int], float] = {}  # constants that are one real number
         self.modules: dict[int, tuple[str, ...]] = {}
         self.last: Tensor | None = None  # what backward was last called on, else the last result that requires a gradient
         self.sent: list[_Sent] = []
@@ -116,9 +117,16 @@ class Recording:
             self.modules[id(node)] = tuple(self._path)
         for k, (edge, x) in enumerate(zip(node.inputs, inputs, strict=False)):
             if edge is None and x is not None:
-                self.constants[(id(node), k)] = array_text(x)
+                self.constant(node, k, x)
         if not self._roots:
             self.last = made[0]
+
+    def constant(self, node: Node, k: int, x: Any) -> None:
+        """Write down an argument that needs no gradient."""
+        self.constants[(id(node), k)] = array_text(x)
+        x = _array(x)
+        if isinstance(x, (bool, int, float)) or (isinstance(x, np.ndarray) and x.size == 1 and x.dtype.kind in "biuf"):
+            self.numbers[(id(node), k)] = float(x if not isinstance(x, np.ndarray) else x.reshape(-1)[0])
 
     def note(self, node: Node, arrays: list[Any]) -> None:
         """Write down the value of a node."""
@@ -213,11 +221,9 @@ def _array(x: Any) -> Any:
 
 
 # ---- what can be known afterwards --------------------------------------------------------------
-def replay(t: Tensor) -> tuple[Recording, str]:
-    """A recording of a graph that was not watched, and a sentence on what it lacks ("" if nothing)."""
+def values_of(t: Tensor) -> Recording:
+    """A recording of the values in a graph that was not watched: those that it keeps, and those that follow from them."""
     recording = Recording()
-    if not isinstance(t._array, np.ndarray):
-        return recording, "Tensors on the meta device have no values."
     order = sorted((n for n in _reached(t) if isinstance(n, Node)), key=lambda n: n.seq)
     facts = Facts(t, _reached(t), gradients=False)
     arrays: dict[Any, Any] = {}
@@ -231,8 +237,16 @@ def replay(t: Tensor) -> tuple[Recording, str]:
                 arrays[id(n)] = value
         for k, edge in enumerate(n.inputs):
             if edge is None and (id(n), k) in facts.constants:
-                recording.constants[(id(n), k)] = array_text(facts.constants[(id(n), k)])
-    if any(n.saved is None for n in order):
+                recording.constant(n, k, facts.constants[(id(n), k)])
+    return recording
+
+
+def replay(t: Tensor) -> tuple[Recording, str]:
+    """A recording of a graph that was not watched, and a sentence on what it lacks ("" if nothing)."""
+    if not isinstance(t._array, np.ndarray):
+        return Recording(), "Tensors on the meta device have no values."
+    recording = values_of(t)
+    if any(n.saved is None for n in _reached(t) if isinstance(n, Node)):
         return recording, "The graph was freed by backward(): record the run (debug.Recording), or step through before backward()."
     leaves = [e for e in _reached(t) if isinstance(e, Tensor)]
     seed = make_tensor(np.ones(t._array.shape, t._array.dtype))
@@ -332,16 +346,23 @@ def tensor_steps(graph: TensorGraph, recording: Recording, note: str = "") -> li
         return array_text(target._array)
 
     for n in graph.operations:
-        rows = []
+        rows, arrows = [], []
+        origins: list[int | None] = []
         for k, edge in enumerate(n.inputs):
             argument = n.op.args[min(k, len(n.op.args) - 1)] if n.op.args else str(k)
             if edge is not None:
-                rows.append([f"{argument} = {labels[number[id(_node(edge))]]}", value_of(edge)])
+                source = number[id(_node(edge))]
+                rows.append([f"{argument} = {labels[source]}", value_of(edge)])
+                origins.append(source)
+                arrows.append([graph.edge_of[(id(n), k)], _travelling(rows[-1][1], edge), source])
             elif (id(n), k) in recording.constants:
                 rows.append([argument, recording.constants[(id(n), k)]])
+                origins.append(None)
         short, out = recording.values.get(id(n), (None, f"{shape_text(n.shape)}, value not kept"))
         head = f"{labels[number[id(n)]]}  {shape_text(n.shape)}"
-        steps.append({"p": "forward", "i": number[id(n)], "h": head, "rows": rows, "out": out, "v": short})
+        steps.append(
+            {"p": "forward", "i": number[id(n)], "h": head, "rows": rows, "out": out, "v": short, "from": origins, "e": arrows}
+        )
     arrivals: dict[int, list[list[str]]] = {}
     if recording.sent:
         result = recording.sent[0].node
@@ -351,7 +372,7 @@ def tensor_steps(graph: TensorGraph, recording: Recording, note: str = "") -> li
         n = run.node
         if id(n) not in number:
             continue
-        parts = []
+        parts, links, arrows = [], [], []
         for k, (edge, sent) in enumerate(zip(n.inputs, run.sent, strict=False)):
             if sent is None:
                 continue
@@ -360,7 +381,11 @@ def tensor_steps(graph: TensorGraph, recording: Recording, note: str = "") -> li
             rows = [["rule", r]] if (r := rule_text(n.op, k)) else []
             if k in run.local:
                 rows.append(["local derivative", run.local[k]])
-            parts.append([f"To {labels[number[id(target)]]} ({argument})", [*rows, ["sends", sent]]])
+            goal = number[id(target)]
+            link = {"k": k, "to": goal, "w": _written(n, edge), "g": run.arrived[1], "d": run.local.get(k), "s": sent}
+            parts.append([f"To {labels[goal]} ({argument})", [*rows, ["sends", sent]]])
+            links.append(link)
+            arrows.append([graph.edge_of[(id(n), k)], _travelling(sent, edge), goal])
             arrivals.setdefault(id(target), []).append([f"from {labels[number[id(n)]]}", sent])
             if isinstance(target, Tensor):
                 done.setdefault(id(target), target)
@@ -368,14 +393,14 @@ def tensor_steps(graph: TensorGraph, recording: Recording, note: str = "") -> li
         steps.append(
             {
                 "p": "backward", "i": number[id(n)], "h": labels[number[id(n)]], "sums": sums, "parts": parts, "r": run.arrived[0],
-                "total": run.arrived[1] if len(sums) > 1 else None,
+                "total": run.arrived[1] if len(sums) > 1 else None, "e": arrows, "links": links,
             }
         )  # fmt: skip
     for leaf in done.values():
         total = recording.leaf_sums.get(id(leaf))
         text, sums = array_text(total), arrivals[id(leaf)]
         after = recording.grads.get(id(leaf))
-        said = "The end of the graph: backward() adds this to .grad."
+        said = "A leaf: backward() adds this to .grad."
         if after is not None and after != text:
             said = f".grad held something before; it is now {after}."
         steps.append(
@@ -393,6 +418,18 @@ def tensor_steps(graph: TensorGraph, recording: Recording, note: str = "") -> li
     return steps
 
 
+def _travelling(text: str, edge: Any) -> str:
+    """What stands on an arrow: the number if it is short, else the shape."""
+    return text if len(text) <= 20 and "\n" not in text else shape_text(_described(edge)[0])
+
+
+def _written(n: Node, edge: Any) -> str:
+    """How the chain rule is written for an argument: of numbers, element by element, or with a whole Jacobian."""
+    if n.op.elementwise and _described(edge)[0] == n.shape:
+        return "number" if n.shape == () else "elements"
+    return "jacobian"
+
+
 def _unplayed(graph: TensorGraph, labels: list[str], number: dict[Any, int]) -> list[dict[str, Any]]:
     """The order of backward without numbers: newest operation first."""
     found = []
@@ -407,29 +444,35 @@ def scalar_steps(graph: ScalarGraph) -> list[dict[str, Any]]:
     nodes = list(graph.nodes())
     labels, number = _labels(nodes), {n.key: k for k, n in enumerate(nodes)}
     steps: list[dict[str, Any]] = []
+    pairs = ((id(v), j) for v in graph.order for j in range(len(v._prev)))
+    edge_of = {pair: e for e, pair in enumerate(pairs)}  # in the order of `graph.edges()`
     for v in graph.order:
         if v._prev:
             rows = [[labels[number[id(p)]], f"{p.data:.6g}"] for p in v._prev]
             k = number[id(v)]
-            steps.append({"p": "forward", "i": k, "h": labels[k], "rows": rows, "out": f"{v.data:.6g}", "v": f"{v.data:.4g}"})
+            arrows = [[edge_of[(id(v), j)], f"{p.data:.4g}", number[id(p)]] for j, p in enumerate(v._prev)]
+            out, short = f"{v.data:.6g}", f"{v.data:.4g}"
+            steps.append({"p": "forward", "i": k, "h": labels[k], "rows": rows, "out": out, "v": short, "e": arrows})
     gradients: dict[int, float] = {id(graph.value): 1.0}
     arrivals: dict[int, list[list[str]]] = {id(graph.value): [["backward() begins with", "1"]]}
     for v in reversed(graph.order):
         k, g = number[id(v)], gradients.get(id(v), 0.0)
         local, parts, note = _scalar_local(v, g)
-        told = []
-        for p, derivative, sent in zip(v._prev, local, parts, strict=False):
+        told, links, arrows = [], [], []
+        for j, (p, derivative, sent) in enumerate(zip(v._prev, local, parts, strict=False)):
             gradients[id(p)] = gradients.get(id(p), 0.0) + sent
             arrivals.setdefault(id(p), []).append([f"from {labels[k]}", f"{sent:.6g}"])
             rows = [["local derivative", f"{derivative:.6g}"], ["sends", f"{g:.6g} × {derivative:.6g} = {sent:.6g}"]]
+            link = {"k": j, "to": number[id(p)], "w": "number", "g": f"{g:.6g}", "d": f"{derivative:.6g}", "s": f"{sent:.6g}"}
             told.append([f"To {labels[number[id(p)]]}", rows])
+            links.append(link)
+            arrows.append([edge_of[(id(v), j)], f"{sent:.4g}", number[id(p)]])
         sums = arrivals.get(id(v), [])
         if not v._prev:
-            note = "The end of the graph: backward() adds this to .grad."
+            note = "A leaf: backward() adds this to .grad."
         total = f"{g:.6g}" if len(sums) > 1 else None
-        steps.append(
-            {"p": "backward", "i": k, "h": labels[k], "sums": sums, "parts": told, "r": f"{g:.4g}", "total": total, "note": note}
-        )
+        step = {"p": "backward", "i": k, "h": labels[k], "sums": sums, "parts": told, "r": f"{g:.4g}", "total": total, "note": note}
+        steps.append(step | {"e": arrows, "links": links})
     return steps
 
 

@@ -23,7 +23,7 @@ Lines = dict[str, tuple[list[float], list[float]]]  # by name: steps, values
 
 
 class TrainingPlots:
-    """Watches a model through hooks while it is trained, and draws what happened, layer by layer: `save("run.html")`.
+    """Records a model during training and plots gradients, updates and activations layer by layer: `save("run.html")`.
 
     Recorded at every `every`-th optimizer step: the norm of each layer's gradient, the norm of its update relative to that of its
     parameters, and mean and standard deviation of its output, and the share of it that is zero, or, behind tanh, sigmoid and their kind,
@@ -178,7 +178,8 @@ class TrainingPlots:
         found = []
         if self.logged:
             positive = all(y > 0 for _, ys in self.logged.values() for y in ys)
-            found.append(Chart("Logged values", [Series(name, *points) for name, points in self.logged.items()], log=positive))
+            title = "Logged values" if len(self.logged) > 1 else f"Logged: {next(iter(self.logged))}"
+            found.append(Chart(title, [Series(name, *points) for name, points in self.logged.items()], log=positive))
         if self.gradients:
             found.append(Chart("Gradient norm by layer", self._lines(self.gradients), log=True))
             found.append(self._flow())

@@ -39,10 +39,10 @@ def what_keeps_it(t: Tensor, name: str, frame: FrameType | None) -> Explanation:
     if not found:
         refs = [type(r).__name__ for r in gc.get_referrers(t) if not isinstance(r, (FrameType, list, Node))]
         evidence = [f"it is referred to by objects of type {', '.join(sorted(set(refs)))}"] if refs else []
-        return Explanation("unknown", f"the graph behind {name} ({size}) is alive, and no variable of the program leads to it",
+        return Explanation("unknown", f"the graph behind {name} ({size}) is alive, but no variable of the program refers to it",
                            "look at the objects shown: gc.get_referrers(tensor)", None, evidence, details)  # fmt: skip
     if t._node is not None and any(e.saved is None for e in walk([t._node]) if isinstance(e, Node)):
-        evidence.append("backward has freed what the operations saved; their list, and what they point to, is still there")
+        evidence.append("backward has freed the saved values; the list of operations is still there")
     if kept:
         text = f"the graph behind {name} ({size}) is kept alive by {kept[0]}" + (
             f" and {len(kept) - 1} more" if len(kept) > 1 else ""
@@ -50,7 +50,7 @@ def what_keeps_it(t: Tensor, name: str, frame: FrameType | None) -> Explanation:
         return Explanation("graph-kept", text, "keep numbers instead of tensors: loss.item(), or tensor.detach() where the values are needed",
                            t.grad_fn.line if t._node is not None else None, evidence, details)  # fmt: skip
     goes = "that is" if len(found) == 1 else "these are"
-    text = f"the graph behind {name} ({size}) is held by {', '.join(h for h, _ in found[:3])} and goes when {goes} dropped"
+    text = f"the graph behind {name} ({size}) is held by {', '.join(h for h, _ in found[:3])} and is freed when {goes} deleted"
     return Explanation("none", text, "", t.grad_fn.line if t._node is not None else None, evidence, details)
 
 

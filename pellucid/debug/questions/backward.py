@@ -108,7 +108,7 @@ class BackwardNotes:
                 continue
             target = edge.node if type(edge) is OutputSlot else edge
             if gi is None:
-                detail = f"the derivative of {node.name()} with respect to argument {k} was given as None"
+                detail = f"the derivative of {node.name()} with respect to argument {k} was returned as None"
                 none = Fault("no-derivative", node.name(), _returned(node), detail, module_of(node))
                 for leaf in (target,) if isinstance(target, Tensor) else walk([target]):
                     if isinstance(leaf, Tensor):
@@ -139,7 +139,7 @@ class BackwardNotes:
                 detail = f"a hook on the result of {node.name()} returned zero"
                 return Fault("hook", node.name(), node.source, detail, module_of(node))
             if came.nonzero:
-                detail = f"{came.nonzero} ways meet in its result, and their gradients cancel each other"
+                detail = f"{came.nonzero} paths meet in its result, and their gradients cancel"
                 return Fault("cancels", node.name(), node.source, detail, module_of(node))
             return came.fault
         cause, detail = zero_cause(node, k, g, gi, self._masks, size <= TINY * largest)
@@ -158,7 +158,7 @@ class BackwardNotes:
             detail += f"; its derivative with respect to {name} is {_values(gi)[at]:.4g} at index {list(map(int, at))}{shown}"
         fault = Fault("nan-backward", node.name(), node.source, detail, module_of(node))
         if came_in is not None:  # activations can hide in the forward pass that a value was infinite
-            detail = f"its {came_in} is not finite before any operation that was watched touched it"
+            detail = f"its {came_in} was not finite before the first recorded operation used it"
             fault = Fault("nan-forward", node.op.name, node.source, detail, module_of(node))
         self.bad = self.bad or fault
         self._bad_now = self._bad_now or fault
@@ -199,7 +199,7 @@ class BackwardNotes:
         about["growth"] = there.growth
         about["zero"] = there.fault
         if there.fault is None and there.nonzero > 1 and size == 0:
-            detail = f"{there.nonzero} ways lead from the loss to it, and their gradients cancel each other"
+            detail = f"{there.nonzero} paths lead from the loss to it, and their gradients cancel"
             about["zero"] = Fault("cancels", "the sum of them", self.site, detail)
 
 
@@ -298,7 +298,7 @@ def zero_cause(node: Node, k: int, g: Any, gi: Any, masks: Collection[int] = (),
         )
     if not exact:
         if np.size(_values(gi)) < np.size(_values(g) if not isinstance(g, (tuple, list)) else 0):
-            return "cancels", "the gradients that are summed up for it cancel each other: what follows ignores a constant shift"
+            return "cancels", "its gradients sum to zero: what follows ignores a constant shift"
         return None, ""
     if _is_relu(node):
         return "dead-relu", f"every input that a gradient reached is where {name} is flat"
@@ -308,7 +308,7 @@ def zero_cause(node: Node, k: int, g: Any, gi: Any, masks: Collection[int] = (),
             "a drawn sample has no derivative" if name == "sample" else f"{name} is a step function: flat everywhere",
         )
     if "masks" in node.op.traits:
-        return "masked", f"{name} lets none of these elements through"
+        return "masked", f"{name} passes none of these elements"
     target, ignored = node.params.get("target"), node.params.get("ignore_index")
     if name == "cross_entropy" and type(target) is np.ndarray and bool(np.all(target == ignored)):
         return "masked", f"all labels are {ignored}, which the loss ignores"
@@ -328,12 +328,15 @@ def zero_cause(node: Node, k: int, g: Any, gi: Any, masks: Collection[int] = (),
         if not a.any():
             relu = _silent_relu(maker)
             if relu is not None:
-                return "dead-relu", f"{argument} is zero: it comes from {relu.op.name}, which is off for all inputs ({relu.line})"
+                return (
+                    "dead-relu",
+                    f"{argument} is zero: it comes from {relu.op.name}, which is inactive for all inputs ({relu.line})",
+                )
             if a.dtype.kind == "b" or id(value) in masks:
                 return "masked", f"{argument} is a mask of False only"
             if maker is None and _speaks_of(node, *(("mask", "drop") if a.size > 1 else ("drop",))):
                 return "masked", f"{argument} is zero everywhere"
-            return "times-zero", f"{argument}, by which it is multiplied, is zero"
+            return "times-zero", f"{argument} is zero"
         if maker is None and bool(np.isin(a, (0, 1)).all()) and a.size > 1:
             return "masked", f"{argument} is a mask, zero wherever a gradient arrived"
         if not isinstance(g, (tuple, list)) and np.shape(_values(g)) == a.shape and not (a * np.asarray(_values(g))).any():
@@ -363,8 +366,8 @@ def _contracted(node: Node, k: int, g: Any) -> tuple[str, str] | None:
         relu = _silent_relu(node.inputs[i])
         argument = node.op.args[i]
         if relu is not None:
-            return "dead-relu", f"{argument} comes from {relu.op.name}, which is off wherever a gradient arrived ({relu.line})"
-        return "times-zero", f"the entries of {argument} by which it is multiplied are zero wherever a gradient arrived"
+            return "dead-relu", f"{argument} comes from {relu.op.name}, which is inactive wherever a gradient arrived ({relu.line})"
+        return "times-zero", f"the entries of {argument} that it is multiplied by are zero wherever a gradient arrived"
     return None
 
 

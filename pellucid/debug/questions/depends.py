@@ -48,7 +48,7 @@ def what_it_depends_on(x: Tensor, name: str, frame: FrameType | None) -> Explana
     text = f"{name} was computed from {len(details)} leaf tensor{several} that require{'' if several else 's'} a gradient, "
     text += f"in {len(nodes)} operations: {shown}"
     if not details:
-        text = f"{name} was computed in {len(nodes)} operations, from no tensor that requires a gradient any more"
+        text = f"{name} was computed in {len(nodes)} operations, from tensors that no longer require a gradient"
     fix = "ask before backward(), or use backward(retain_graph=True): the derivatives were freed with the graph" if freed else ""
     return Explanation("depends", text, fix, x.grad_fn.line, [_sentence(d) for d in details], details)
 
@@ -58,7 +58,7 @@ def _nothing(x: Tensor, name: str) -> Explanation:
     number = notes.known(x) if notes is not None else None
     step = notes.cut_before(number) if notes is not None and number is not None else None
     if step is not None:
-        found = cut(step, name, [step], f"{name} has no graph: what it is made of")
+        found = cut(step, name, [step], f"{name} has no graph: what it was computed from")
         return found
     kind = "a leaf: it requires a gradient itself, and" if x._rg else "a value without a graph: as far as gradients go it"
     return Explanation("depends", f"{name} is {kind} depends on nothing")

@@ -29,9 +29,9 @@ _ERRORS = (
     ("a view of a leaf Variable that requires grad is being used in an in-place operation", "leaf-inplace"),
 )
 _FIXES = {
-    "nonscalar": "reduce it to one number first (.mean() or .sum()), or give backward(gradient=...) of the tensor's shape",
-    "leaf-inplace": "write to it inside `with torch.no_grad():`, or make a new tensor instead of writing",
-    "graph-freed": "make one backward call per forward pass: add the losses and call backward once, detach() state that is carried on, "
+    "nonscalar": "reduce it to one number first (.mean() or .sum()), or pass backward(gradient=...) with the tensor's shape",
+    "leaf-inplace": "write to it inside `with torch.no_grad():`, or create a new tensor instead",
+    "graph-freed": "call backward once per forward pass: add the losses first, detach() state that is carried over, "
     "or pass retain_graph=True to the first call",
 }
 _PLACE = re.compile(r" overwrote it at (.+?):(\d+)(?:  (.*))?$")
@@ -84,7 +84,7 @@ def _ours(error: BaseException, known: Facts, notes: Watch | None) -> Explanatio
 def _general_fix(known: Facts) -> str:
     if known.expected is not None:
         return f"make it {known.expected}"
-    return "compare what the line shown passes with what the message asks for"
+    return "compare the arguments on this line with what the message asks for"
 
 
 def _slug(name: str) -> str:
@@ -104,7 +104,7 @@ def _no_graph(error: BaseException, where: Line | None, notes: Watch | None) -> 
         if step is not None:
             return cut(step, "the loss", [step], "backward was called on a value without a graph: what it was computed from")
         return Explanation(
-            "not-requires-grad", f"backward was called on a value that, as far as was watched, no tensor requiring a gradient takes part in "
+            "not-requires-grad", f"backward was called on a value that, as far as recorded, does not depend on any tensor that requires a gradient "
             f"(since {describe(notes.started)})",
             "give the parameters requires_grad=True and use them in the loss", where,
         )  # fmt: skip
@@ -113,8 +113,8 @@ def _no_graph(error: BaseException, where: Line | None, notes: Watch | None) -> 
         if found is not None:
             return cut(found, "the loss", [found], "backward was called on a value without a graph: what it was computed from")
     return Explanation(
-        "unknown", "backward was called on a value without a graph; where it was cut, or that there never was one, cannot be known now",
-        WATCH + "; do not set requires_grad on the loss: the error goes away and nothing is learned", where,
+        "unknown", "backward was called on a value without a graph; whether and where it was cut can no longer be determined",
+        WATCH + "; do not set requires_grad on the loss: that hides the error, and nothing is trained", where,
     )  # fmt: skip
 
 

@@ -87,7 +87,7 @@ def explain(x: Any, question: str = "gradient", *, loss: Tensor | None = None, n
             return _about_parameters(_of_optimizer(x), loss)
         if x is None:
             raise ArgumentTypeError(
-                "explain(): None carries no history; give the tensor whose gradient is None (model.weight, not model.weight.grad)"
+                "explain(): None carries no history; pass the tensor whose gradient is None (model.weight, not model.weight.grad)"
             )
         notes = current()
         step = notes.left_as(x) if notes is not None and isinstance(x, (int, float, np.ndarray)) else None
@@ -108,7 +108,7 @@ def _of_optimizer(optimizer: Any) -> Iterable[tuple[str, Tensor]]:
 def _about_parameters(named: Iterable[tuple[str, Tensor]], loss: Tensor | None) -> Explanation:
     """A module or an optimizer: the parameters with trouble, and the first cause."""
     found = [(name, about_tensor(p, loss, name)) for name, p in named]
-    # A bias before a normalisation has no gradient by right: that is no trouble of the whole.
+    # A bias before a normalization has no gradient by right: that is no trouble of the whole.
     trouble = [(name, e) for name, e in found if e.cause not in ("none", "cancels")]
     if not found:
         return Explanation("none", "there are no parameters")
@@ -117,7 +117,7 @@ def _about_parameters(named: Iterable[tuple[str, Tensor]], loss: Tensor | None) 
     first = trouble[0][1]
     causes = {e.cause for _, e in trouble}
     evidence = [f"{name}: {e.cause}" + (f" ({e.file}:{e.line})" if e.file else "") for name, e in trouble]
-    more = "" if len(causes) == 1 else f" The causes differ; the first: {first.text}"
+    more = "" if len(causes) == 1 else f" The reasons differ. The first: {first.text}"
     text = f"{len(trouble)} of {len(found)} parameters have no usable gradient." + (more or f" {first.text}")
     details = [{"name": name, "cause": e.cause, "file": e.file, "line": e.line} for name, e in trouble]
     return Explanation(first.cause, text, first.fix, first.where, evidence, details)

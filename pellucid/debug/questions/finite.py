@@ -53,7 +53,7 @@ class FiniteNotes:
             if tensor_number not in self.bad and tensor_number not in self.entered:
                 names = getattr(op, "args", ())
                 name = names[position] if position < len(names) else f"argument {position}"
-                detail = f"its {name} {_count(inputs[position]._array)} before any operation that was watched touched it"
+                detail = f"its {name} {_count(inputs[position]._array)} before the first recorded operation used it"
                 guilty = before[position][0] or inputs[position]._rg
                 self.entered[tensor_number] = Entry(Fault("nan-forward", op.name, site, detail, module), guilty)
         if (made[0] and not had_nan) or (made[1] and not made[0] and not had_inf and not had_nan):
@@ -107,7 +107,7 @@ def _kinds(x: Any) -> tuple[bool, bool]:
 
 
 def is_finite(x: Any) -> bool:
-    """True for a tensor without NaN and Inf, and for everything that is no tensor."""
+    """True for a tensor without NaN and Inf, and for everything that is not a tensor."""
     a = x._array if isinstance(x, Tensor) else x
     return not (type(a) is np.ndarray and a.dtype.kind in "fcV") or bool(np.isfinite(a).all())
 
@@ -150,7 +150,7 @@ def _born(op: Any, inputs: Iterable[Any], out: Tensor, had_inf: bool) -> str:
             break
         values.append(f"{name} = {np.broadcast_to(array, a.shape)[index]:.6g}")
     if values:
-        return f"{says}; the first bad element, at index {list(index)}, was made of {', '.join(values)}"
+        return f"{says}; the first bad element, at index {list(index)}, was computed from {', '.join(values)}"
     return f"{says}: " + ", ".join(f"{name} {range_text(x)}" for name, x in tensors if isinstance(x, Tensor))
 
 

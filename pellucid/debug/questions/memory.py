@@ -94,10 +94,10 @@ def what_it_holds(x: Any, name: str | None) -> Explanation:
         ledger.tensor("its values", x)
         store = owner(x._array)
         if isinstance(x._array, np.ndarray) and store.nbytes > x._array.nbytes:
-            facts.append(f"it looks at {bytes_text(x._array.nbytes)} of a storage of {bytes_text(store.nbytes)}, which it keeps as a whole; "
-                         "clone() keeps only the part")  # fmt: skip
+            facts.append(f"it is a view of {bytes_text(x._array.nbytes)} into a storage of {bytes_text(store.nbytes)}, which it keeps alive; "
+                         "clone() keeps only its part")  # fmt: skip
         elif store is not x._array:
-            facts.append("it is a view: its storage is shared with the tensor that it was made from")
+            facts.append("it is a view: it shares the storage of its base tensor")
         nodes = ledger.graph([x._node]) if x._node is not None else 0
         if nodes:
             facts.append(f"its graph has {nodes} operations")
@@ -148,6 +148,6 @@ def _answer(ledger: Ledger, label: str, facts: list[str]) -> Explanation:
     details = [{"what": what, "bytes": size, "file": file, "line": line} for (what, file, line), size in ledger.rows.items()]
     fix = ""
     if totals.get("saved for backward", 0) > whole / 2:
-        fix = "the values saved for backward go when backward() has run, or when the last tensor of the graph is dropped"
+        fix = "values saved for backward are freed by backward(), or when the last tensor of the graph is deleted"
     text = f"{label} holds {bytes_text(whole)}" + (f": {parts}" if parts else "; no storage of its own")
     return Explanation("memory", text, fix, None, facts, details)

@@ -31,10 +31,11 @@ def no_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | None) 
         node = t.grad_fn
         made = f"{name} was made by {node.name()}" + (f" at {node.line}" if node.line else "")
         return Explanation(
-            "non-leaf", f"{name} is an intermediate value: gradients are kept for leaves only",
+            "non-leaf", f"{name} is an intermediate value: gradients are kept only for leaf tensors",
             "call retain_grad() on it before backward(), or use torch.autograd.grad(loss, tensor)", node.line, [made],
         )  # fmt: skip
-    if not t._rg:
+    view = t._view
+    if not t._rg or t._node is None and view is not None and view.kind in ("no_grad", "inference") and view.base._rg:
         return _no_requirement(t, name, notes)
     return _missing(t, loss, name, notes)
 
@@ -65,7 +66,7 @@ def cut(step: Step, name: str, steps: list[Step], lead: str = "") -> Explanation
     way = [title(s.name) + (f" at {s.line}" if s.line else "") + ("" if s.kind == "op" else f"  <- {s.kind}") for s in steps]
     if len(way) > 12:
         way = [*way[:4], f"... {len(way) - 9} more steps ...", *way[-5:]]
-    return Explanation(step.kind, f"{lead or name} {says}{module}: no gradient flows back through that", fix, step.line, way)
+    return Explanation(step.kind, f"{lead or name} {says}{module}: no gradient flows back through it", fix, step.line, way)
 
 
 def _first_cut(steps: list[Step]) -> Step | None:
@@ -88,11 +89,12 @@ def _no_requirement(t: Tensor, name: str, notes: Watch | None) -> Explanation:
     if notes is not None and number is not None:
         step = notes.cut_before(number)
         if step is not None:
-            return cut(step, name, [step], f"{name} does not require a gradient: what it is made of")
+            return cut(step, name, [step], f"{name} does not require a gradient: what it was computed from")
     view = t._view
-    if view is not None and view.kind == "no_grad" and view.base._rg:
+    if view is not None and view.kind in ("no_grad", "inference") and view.base._rg:
+        mode = f"{'inference_mode' if view.kind == 'inference' else 'no_grad'}()"
         return Explanation(
-            "no-grad-block", f"{name} is a view of a tensor that requires a gradient, made under no_grad()", "make the view outside of no_grad()"
+            "no-grad-block", f"{name} is a view of a tensor that requires a gradient, made under {mode}", f"make the view outside of {mode}"
         )  # fmt: skip
     twin = _twin(t)
     if twin is not None:
@@ -108,17 +110,19 @@ def _no_requirement(t: Tensor, name: str, notes: Watch | None) -> Explanation:
         if meant is not None:
             return Explanation(
                 "not-requires-grad", f"{name} does not require a gradient: it was switched off at {line}, and this line, which should switch it on "
-                "again, did not reach it", "set `requires_grad` of each parameter (`module.requires_grad_(True)`), and look at the condition", meant,
+                "again, did not reach it", "set `requires_grad` of each parameter (`module.requires_grad_(True)`), and check the condition", meant,
             )  # fmt: skip
         return Explanation("not-requires-grad", f"{name} does not require a gradient: it was switched off at {line}",
-                           "leave requires_grad on for what is to be trained", line)  # fmt: skip
+                           "keep requires_grad on for whatever should be trained", line)  # fmt: skip
     if not t.dtype.is_floating_point and not t.dtype.is_complex:
         return Explanation(
             "not-requires-grad", f"{name} is of {t.dtype}: only floating point and complex tensors can have gradients",
-            f"use a floating point dtype if it should have a gradient; to learn how it was made, {WATCH}", *_made_at(t, notes),
+            f"use a floating point dtype if it should have a gradient; to find out how it was made, {WATCH}", *_made_at(t, notes),
         )  # fmt: skip
     fix = (
-        "set requires_grad to True (was the parameter frozen?)" if "parameter" in kind_of(t) else "make it with requires_grad=True"
+        "set requires_grad to True (was the parameter frozen?)"
+        if "parameter" in kind_of(t)
+        else "create it with requires_grad=True"
     )
     more = "" if notes is not None else f"; if it should be computed from something that requires a gradient, {WATCH}"
     text = f"{name} does not require a gradient (requires_grad is False)"
@@ -177,8 +181,8 @@ def _missing(t: Tensor, loss: Tensor | None, name: str, notes: Watch | None) -> 
             return found
     if loss is not None and not any(edge is t or edge is t.grad_fn for edge in walk([loss._node or loss])):
         return Explanation(
-            "not-ancestor", f"{name} takes no part in the loss: the loss's graph does not lead to it",
-            f"use it in the computation of the loss; to learn where the way was cut, {WATCH}", loss.grad_fn.line if loss.grad_fn else None,
+            "not-ancestor", f"{name} was not used to compute the loss: it is not in the graph of the loss",
+            f"use it in the computation of the loss; to find out where it was cut, {WATCH}", loss.grad_fn.line if loss.grad_fn else None,
         )  # fmt: skip
     if alive.freed:
         newest = max(alive.freed, key=lambda n: n.seq)
@@ -186,7 +190,7 @@ def _missing(t: Tensor, loss: Tensor | None, name: str, notes: Watch | None) -> 
         if where is not None and "backward" not in where.text and "grad(" in where.text:
             return _returned_instead(name, where)
         return Explanation(
-            "set-to-none", f"a backward call has gone through what {name} was used for, and its gradient was cleared after that",
+            "set-to-none", f"a backward call went through the operations that used {name}, and its gradient was cleared afterwards",
             _READ, where, [f"{newest.name()} at {newest.line} was freed by the backward call at {where}"],
         )  # fmt: skip
     if alive.cone:
@@ -197,21 +201,21 @@ def _missing(t: Tensor, loss: Tensor | None, name: str, notes: Watch | None) -> 
             other = max(alive.freed_elsewhere, key=lambda n: n.seq)
             if other.seq > last.seq:
                 return Explanation(
-                    "not-ancestor", f"{name} takes no part in the value that backward was called on",
+                    "not-ancestor", f"{name} was not used to compute the value that backward() was called on",
                     "use it in the computation of the loss, or call backward on a value that depends on it", _site_of(other), facts,
                 )  # fmt: skip
         if kept:
             return Explanation(
-                "no-backward", f"backward has not been called on anything that depends on {name}",
+                "no-backward", f"backward has not been called on any value that depends on {name}",
                 "call loss.backward() before reading .grad", last.line, facts,
             )  # fmt: skip
         return _unknown(name, facts)
-    return _unknown(name, [f"no graph that leads to {name} is alive"])
+    return _unknown(name, [f"no graph that contains {name} is alive"])
 
 
 def _returned_instead(name: str, where: Line | None) -> Explanation:
     return Explanation(
-        "no-backward", f"gradients were computed by torch.autograd.grad at {where}: it returns them and leaves the .grad of {name} as it is",
+        "no-backward", f"gradients were computed by torch.autograd.grad at {where}: it returns them and does not change the .grad of {name}",
         "use what autograd.grad returns, or call backward()", where,
     )  # fmt: skip
 
@@ -219,8 +223,8 @@ def _returned_instead(name: str, where: Line | None) -> Explanation:
 def _unknown(name: str, facts: list[str]) -> Explanation:
     return Explanation(
         "unknown",
-        f"{name} has no gradient, and why cannot be known now: either nothing computed from it had backward called, or the way to the "
-        "loss was cut, or the gradient was cleared, and the graphs that could tell are gone",
+        f"{name} has no gradient, and the reason can no longer be determined: backward() was never called on anything computed from it, or the "
+        "graph was cut, or the gradient was cleared, and the graph has been freed",
         WATCH, None, facts,
     )  # fmt: skip
 
@@ -233,12 +237,12 @@ def _missing_by_notes(t: Tensor, name: str, notes: Watch, alive: _Alive) -> Expl
         place = f" at {cleared}" if cleared else ""
         got = describe(about["accumulated"])
         return Explanation(
-            "set-to-none", f"{name} got its gradient, and it was cleared after that{place}", _READ, cleared or got,
+            "set-to-none", f"{name} got its gradient, which was cleared afterwards{place}", _READ, cleared or got,
             [f"the gradient came from the backward call at {got}"],
         )  # fmt: skip
     if about.get("none") is not None:
         fault = about["none"]
-        return Explanation("no-derivative", f"{name} has no gradient because an operation gave none: {fault.detail}",
+        return Explanation("no-derivative", f"{name} has no gradient because an operation returned none: {fault.detail}",
                            "return a gradient for it from backward()", fault.line)  # fmt: skip
     number = notes.known(t)
     exits = notes.exits(number) if number is not None else []
@@ -252,16 +256,16 @@ def _missing_by_notes(t: Tensor, name: str, notes: Watch, alive: _Alive) -> Expl
             return None
         facts = [f"watched {since}: backward was never called"]
         if shown:
-            facts += ["what was computed from it left the graph here, so that no backward from there can reach it:", *shown]
+            facts += ["the value computed from it left the graph here, so no backward can reach it:", *shown]
         return Explanation("no-backward", f"backward has not been called since watch() was switched on, so {name} has no gradient",
                            "call loss.backward() before reading .grad", last_use, facts)  # fmt: skip
     if not notes.finished:
         where = describe(notes.backwards[-1].site)
-        return Explanation("no-backward", f"the backward call at {where} did not run to its end, so {name} has no gradient",
+        return Explanation("no-backward", f"the backward call at {where} did not finish, so {name} has no gradient",
                            "explain the exception that ended it", where)  # fmt: skip
     if not calls:
-        return Explanation("unknown", f"{name} has no gradient, and why cannot be known: the notes of the last steps do not reach back "
-                           "over a whole forward pass", f"watch fewer steps, or raise the limit: debug.watch(limit={4 * notes.limit})")  # fmt: skip
+        return Explanation("unknown", f"{name} has no gradient, and the reason cannot be determined: the recorded history does not cover "
+                           "a whole forward pass", f"watch fewer steps, or raise the limit: debug.watch(limit={4 * notes.limit})")  # fmt: skip
     where = describe(calls[-1].site)
     for call in reversed(calls):
         way = notes.way(number, set(call.roots)) if number is not None else None
@@ -288,9 +292,9 @@ def _missing_by_notes(t: Tensor, name: str, notes: Watch, alive: _Alive) -> Expl
     else:
         used = describe(notes.last_use(number))
         where = used if used is not None and is_lost(used) else where
-        facts = ["nothing computed from it was seen to enter the loss"]
+        facts = ["nothing computed from it was observed in the loss"]
         facts += ["it left the graph here; if the loss was made from that value, this is the cut:", *shown] if shown else []
-    return Explanation("not-ancestor", f"{name} takes no part in the value that backward was called on",
+    return Explanation("not-ancestor", f"{name} was not used to compute the value that backward() was called on",
                        "use it in the computation of the loss", where, facts)  # fmt: skip
 
 
@@ -307,7 +311,7 @@ def _by_source(exits: list[Step], number: int, name: str, notes: Watch, calls: l
             first = _first_cut([*before, step]) or step
             found = cut(first, name, [*before, step], f"what was computed from {name}")
             found.evidence.append(
-                f"the source shows the way to backward() at {describe(calls[-1].site)}: through {', '.join(way) or 'the same statement'}"
+                f"the source shows the path to backward() at {describe(calls[-1].site)}: through {', '.join(way) or 'the same statement'}"
             )
             return found
     return None

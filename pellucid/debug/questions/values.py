@@ -19,21 +19,21 @@ from .finite import count_text, is_finite
 from .naming import title
 from .result import Explanation
 
-WATCH = "call pellucid.debug.watch() before the forward pass and run it again: then the way of each value is noted"
+WATCH = "call pellucid.debug.watch() before the forward pass and run it again, so that each value's history is recorded"
 _ZERO = 1e-12
 _HUGE = 1e6
 _LARGE = 1e3
 _FRACTION = 1e-6  # a gradient that much smaller than the largest of the same backward call is as good as none
 
 _ZERO_TEXT = {
-    "dead-relu": ("a ReLU is off for all inputs", "lower the learning rate, change the initialisation or bias, or use leaky_relu"),
-    "saturation": ("an activation is saturated", "scale its inputs (normalise, smaller initial weights) or use another activation"),
+    "dead-relu": ("a ReLU is inactive for all inputs", "lower the learning rate, change the initialization or bias, or use leaky_relu"),
+    "saturation": ("an activation is saturated", "scale its inputs (normalize, smaller initial weights) or use another activation"),
     "masked": ("a mask removes it", "check the mask: which elements should count?"),
-    "times-zero": ("it is multiplied by zero", "find out why the factor is zero (initialisation, scale, an earlier layer that is off)"),
-    "through-integer": ("rounding cuts it off", "round only what is reported, or pass the gradient on: x + (x.round() - x).detach()"),
-    "cancels": ("what flows back cancels itself out", "can the loss depend on it? A softmax sums to one, and a normalisation removes constants"),
+    "times-zero": ("a factor in the product is zero", "find out why the factor is zero (initialization, scale, an inactive layer before it)"),
+    "through-integer": ("rounding has no gradient", "round only for reporting, or use a straight-through gradient: x + (x.round() - x).detach()"),
+    "cancels": ("the gradients that flow back cancel out", "can the loss depend on it? A softmax sums to one, and a normalization removes constants"),
     "hook": ("a hook changed it", "look at the hooks registered on the tensor at the line shown"),
-    "at-minimum": ("the loss is at its minimum", "if that is a surprise: is a tensor compared with itself?"),
+    "at-minimum": ("the loss is at its minimum", "if this is unexpected: is a tensor compared with itself?"),
     "no-derivative": ("an operation gave no derivative for it", "return a gradient for it from backward()"),
     "unknown": ("the derivative of an operation is zero there", "look at the values at the line shown"),
 }  # fmt: skip
@@ -71,7 +71,7 @@ def _zero(name: str, fault: Fault) -> Explanation:
     text = f"the gradient of {name} is zero because {says}: {fault.detail}"
     where = f" at {fault.line}" if fault.line else ""
     return Explanation(
-        fault.cause, text, fix, fault.line, [f"on the way back it became zero in {fault.name}{where}{_in_module(fault)}"]
+        fault.cause, text, fix, fault.line, [f"in the backward pass it became zero in {fault.name}{where}{_in_module(fault)}"]
     )
 
 
@@ -90,7 +90,7 @@ def _zero_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | Non
     if tiny is not None:
         return tiny
     return Explanation(
-        "unknown", f"the gradient of {name} is zero, and why cannot be known now: what backward passed through is freed",
+        "unknown", f"the gradient of {name} is zero, and the reason can no longer be determined: the graph has been freed",
         "call pellucid.debug.watch() before backward() and run it again, or give explain(tensor, loss=loss) before the graph is freed",
     )  # fmt: skip
 
@@ -100,19 +100,21 @@ def _tiny_gradient(t: Tensor, size: float, name: str, notes: Watch) -> Explanati
     fault, growth = about.get("zero"), about.get("growth")
     if fault is not None and fault.cause == "cancels":
         says, fix = _ZERO_TEXT["cancels"]
-        text = f"the gradient of {name} is zero but for rounding ({size:.3g}) because {says}: {fault.detail}"
-        return Explanation("cancels", text, fix, fault.line, [f"on the way back that happened in {fault.name}{_in_module(fault)}"])
+        text = f"the gradient of {name} is zero up to rounding ({size:.3g}) because {says}: {fault.detail}"
+        return Explanation(
+            "cancels", text, fix, fault.line, [f"in the backward pass this happened in {fault.name}{_in_module(fault)}"]
+        )
     if growth is None or not growth.down:
         return None
     share = np.log(growth.flat) / np.log(growth.shrunk) if 0 < growth.shrunk < 1 and growth.flat > 0 else 0.0
-    path = [f"on the way back it went from {growth.first:.3g} to {growth.last:.3g}, {growth.down} operations made it smaller",
+    path = [f"in the backward pass it went from {growth.first:.3g} to {growth.last:.3g}, {growth.down} operations made it smaller",
             f"the largest gradient of this backward call is {notes.gradients.largest:.3g}", f"the smallest factor: {growth.smallest}"]  # fmt: skip
     if share > 0.5:
         says, fix = _ZERO_TEXT["saturation"]
         return Explanation("saturation", f"the gradient of {name} is nearly zero ({size:.3g}) because {says}: the slopes of the "
                            "activations on the way multiply", fix, describe(growth.smallest.site), path)  # fmt: skip
     return Explanation("vanished", f"the gradient of {name} is nearly zero ({size:.3g}) because factors below one multiply",
-                       "use residual connections, normalisation or larger initial weights; through time, a gated unit",
+                       "use residual connections, normalization or larger initial weights; through time, a gated unit",
                        describe(growth.smallest.site), path)  # fmt: skip
 
 
@@ -120,16 +122,18 @@ def _tiny_gradient(t: Tensor, size: float, name: str, notes: Watch) -> Explanati
 def _huge_gradient(t: Tensor, size: float, loss: Tensor | None, name: str, notes: Watch | None) -> Explanation:
     growth: Growth | None = (notes.about(t) if notes is not None else {}).get("growth") or _replay(t, loss).get("growth")
     if growth is None:
-        return Explanation("unknown", f"the gradient of {name} is huge ({size:.3g}), and why cannot be known now", WATCH)
-    path = f"on the way back it grew from {growth.first:.3g} to {growth.last:.3g}, {growth.up} operations enlarged it"
+        return Explanation(
+            "unknown", f"the gradient of {name} is huge ({size:.3g}), and the reason can no longer be determined", WATCH
+        )
+    path = f"in the backward pass it grew from {growth.first:.3g} to {growth.last:.3g}, {growth.up} operations enlarged it"
     worst = f"the largest factor: {growth.largest}"
     if _many_factors(growth) or (growth.last >= 1e4 * growth.first and (growth.up >= 2 or growth.largest.computed)):
         return Explanation(
             "exploded", f"the gradient of {name} is huge ({size:.3g}) because factors above one multiply: {path}",
-            "make the factors smaller (initial weights, normalisation, fewer steps through time) or clip: clip_grad_norm_",
+            "make the factors smaller (initial weights, normalization, fewer steps through time) or clip: clip_grad_norm_",
             describe(growth.largest.site), [worst],
         )  # fmt: skip
-    text = f"{name} has a large gradient ({size:.3g}) that is finite; no chain of operations made it so"
+    text = f"{name} has a large gradient ({size:.3g}) that is finite; no single chain of operations explains it"
     return Explanation("none", text, "", None, [path, worst])
 
 
@@ -185,7 +189,7 @@ _DOMAIN = {
     "reciprocal": "keep the input away from zero: add a small epsilon",
     "exp": "the input of exp is too large: subtract the maximum first, or use softmax, logsumexp or log_softmax, which do",
     "pow": "keep the base in the domain of this exponent (clamp it)",
-    "softmax": "a row in which everything is masked has no softmax: leave at least one entry unmasked",
+    "softmax": "softmax is undefined for a fully masked row: leave at least one entry unmasked",
     "acos": "keep the input inside (-1, 1): clamp it",
     "asin": "keep the input inside (-1, 1): clamp it",
     "mul": "the factors are too large for this dtype, or Inf met zero: scale them down before multiplying",
@@ -196,7 +200,7 @@ _STEP = "the update was too large: lower the learning rate, or clip gradients wi
 
 def _domain(name: str, detail: str = "") -> str:
     if "had grown to" in detail:
-        return "the values diverged before: lower the learning rate, clip gradients with clip_grad_norm_, or normalise"
+        return "the values diverged before: lower the learning rate, clip gradients with clip_grad_norm_, or normalize"
     if name.endswith(".step"):
         return _STEP
     return _DOMAIN.get(
@@ -214,7 +218,7 @@ def non_finite(t: Tensor, at: Tensor, name: str, notes: Watch | None) -> Explana
     if node is not None:
         text = f"NaN or Inf appeared in {title(node.op.name)} ({node.name()}), whose inputs were finite"
         return Explanation("nan-forward", text, _domain(node.op.name), node.line, facts)
-    return Explanation("unknown", f"{name} is not finite, and where that began cannot be known now", WATCH, None, facts)
+    return Explanation("unknown", f"{name} is not finite, and where it started can no longer be determined", WATCH, None, facts)
 
 
 def _fault(fault: Fault, facts: list[str]) -> Explanation:
@@ -224,9 +228,9 @@ def _fault(fault: Fault, facts: list[str]) -> Explanation:
         fix = "keep its input away from the point where the derivative is infinite (for where(): make both branches finite)"
         return Explanation("nan-backward", text, fix, fault.line, [fault.detail, *facts])
     if "before any operation" in fault.detail:
-        text = f"NaN or Inf came in with the data: the first operation that used it is {fault.name}; {fault.detail}"
+        text = f"NaN or Inf was already in the data: the first operation that used it is {fault.name}; {fault.detail}"
         return Explanation(
-            "nan-forward", text, "clean the data: torch.isfinite(x).all() tells which rows are bad", fault.line, facts
+            "nan-forward", text, "clean the data: torch.isfinite(x).all(1) shows which rows are bad", fault.line, facts
         )
     text = f"the first NaN or Inf appeared in the forward pass, in {fault.name}: {fault.detail}"
     if fault.name.endswith(".step"):
@@ -244,7 +248,7 @@ def _non_finite_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch
     if not is_finite(t):
         return non_finite(t, t, name, notes)
     return Explanation(
-        "unknown", f"the gradient of {name} is not finite, and where that began cannot be known now", WATCH, None, facts
+        "unknown", f"the gradient of {name} is not finite, and where it started can no longer be determined", WATCH, None, facts
     )
 
 

@@ -2,6 +2,7 @@
 function liveCharts(charts) {
   const tip = document.body.appendChild(Object.assign(document.createElement("div"), { className: "tip", hidden: true }));
   const shown = (v) => (typeof v === "number" ? Number(v.toPrecision(4)).toString() : String(v));
+  addSmoothing(charts);
   document.querySelectorAll("figure.chart").forEach((figure) => {
     const chart = charts[Number(figure.dataset.chart)], svg = figure.querySelector("svg"), off = new Set();
     const [left, top, right, bottom] = chart.box, [x0, x1] = chart.x;
@@ -54,6 +55,50 @@ function liveCharts(charts) {
       fade();
     }));
   });
+}
+
+// A slider that smooths all lines with many points: an exponential mean of what came before. What was measured stays visible behind it.
+function addSmoothing(charts) {
+  const place = document.querySelector(".charts");
+  if (!place || !charts.some((c) => !c.categories && c.series.some(([, xs]) => xs.length > 8))) return;
+  const shown = document.createElement("output"), slider = document.createElement("input"), label = document.createElement("label");
+  Object.assign(slider, { type: "range", min: "0", max: "0.98", step: "0.02", value: "0" });
+  label.className = "smoothing";
+  label.append("Smoothing ", slider, shown);
+  place.before(label);
+  slider.addEventListener("input", () => {
+    const keep = Number(slider.value);
+    shown.textContent = keep ? ` ${keep.toFixed(2)}` : " off";
+    document.querySelectorAll("figure.chart").forEach((figure) => {
+      const chart = charts[Number(figure.dataset.chart)];
+      if (chart.categories) return;
+      figure.querySelectorAll(".smooth").forEach((line) => line.remove());
+      figure.querySelectorAll("g[data-series]:not(.legend)").forEach((g) => {
+        g.classList.toggle("behind", keep > 0);
+        if (!keep) return;
+        const [, xs, ys] = chart.series[Number(g.dataset.series)], points = smoothed(chart, xs, ys, keep);
+        const line = document.createElementNS(g.namespaceURI, "polyline");
+        line.setAttribute("class", "line smooth");
+        line.setAttribute("points", points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" "));
+        g.append(line);
+      });
+    });
+  });
+  shown.textContent = " off";
+}
+
+// The places of a smoothed line; on a logarithmic axis logarithms are averaged. Values that cannot be drawn are passed over.
+function smoothed(chart, xs, ys, keep) {
+  const [left, top, right, bottom] = chart.box, [x0, x1] = chart.x, found = [];
+  const to = (v) => (chart.log ? Math.log(v) : v), [low, high] = chart.y.map(to);
+  let sum = 0, weight = 0;
+  xs.forEach((x, i) => {
+    if (typeof ys[i] !== "number" || (chart.log && ys[i] <= 0)) return;
+    sum = keep * sum + (1 - keep) * to(ys[i]);
+    weight = keep * weight + (1 - keep);
+    found.push([left + ((x - x0) / (x1 - x0)) * (right - left), bottom - ((sum / weight - low) / (high - low)) * (bottom - top)]);
+  });
+  return found;
 }
 
 // Index of the value nearest to the one wanted, in a list that rises.

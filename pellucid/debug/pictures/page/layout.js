@@ -3,7 +3,8 @@
 // model: { sizes: [[width, height]], edges: [[source, target]], groups: [[name, parent]], member: [group or -1],
 //          closedSizes: [[width, height]] of each group as one box }, open: Set of groups.
 // Result: { boxes, frames, closed, links, width, height }; x is the middle, y the top. Time is linear in the size of the graph.
-const GAP_X = 26, GAP_Y = 40, PAD = 14, HEADER = 26, SWEEPS = 8;
+let gapY = 40; // a page in which numbers travel along the arrows makes it larger
+const GAP_X = 26, PAD = 14, HEADER = 26, SWEEPS = 8;
 
 function makeItem(kind, width, height, index) {
   // over and under: room between the item and the edges of its layer
@@ -151,9 +152,9 @@ function down(layers) {
         item.y = y + item.over;
       }
     }
-    y += height + GAP_Y;
+    y += height + gapY;
   }
-  return [last, y - GAP_Y];
+  return [last, y - gapY];
 }
 
 // Room over and under the inside of a module: ports bring their own.
@@ -167,6 +168,13 @@ function move(level, dx, dy) {
   level.ins.forEach(shift);
   level.outs.forEach(shift);
   for (const link of level.links.values()) link.bends.forEach(shift);
+}
+
+// Where the title of a frame stands: at the left, or where else no arrow comes in; undefined where there is no such place.
+function titlePlace(start, width, ports, title) {
+  const left = start + 9, right = start + width - 9 - title;
+  const places = [left, ...ports.map((x) => x + 12), right].filter((x) => x >= left && x <= right + 0.5);
+  return places.find((x) => ports.every((p) => p < x - 6 || p > x + title + 6));
 }
 
 function layoutGraph(model, open) {
@@ -235,8 +243,14 @@ function layoutGraph(model, open) {
   for (let g = groups.length - 1; g >= 0; g--) {
     if (!open.has(g) || !placed.has(g)) continue;
     const frame = frames[g], [width, height] = levels[g].arrange();
-    const extra = Math.max(0, (frame.width - width - 2 * PAD) / 2);
+    let extra = Math.max(0, (frame.width - width - 2 * PAD) / 2);
     frame.width = Math.max(frame.width, width + 2 * PAD);
+    const ports = [...levels[g].ins.values()].map((port) => port.x + PAD + extra), title = closedSizes[g][0] - 30;
+    if (titlePlace(0, frame.width, ports, title) === undefined) { // room at the left, so that no arrow goes through the title
+      const room = title + 18 - Math.min(...ports);
+      extra += room;
+      frame.width += room;
+    }
     const [above, below] = margins(levels[g]);
     frame.height = height + above + below;
     move(levels[g], PAD + extra, above);
@@ -247,7 +261,8 @@ function layoutGraph(model, open) {
     if (!open.has(g) || !placed.has(g)) return;
     const frame = frames[g];
     move(levels[g], frame.x - frame.width / 2, frame.y);
-    levels[g].ins.forEach((port) => { port.y = frame.y; });
+    levels[g].ins.forEach((port) => { port.y = frame.y; port.under = 20; }); // straight down past the title
+    frame.ports = [...levels[g].ins.values()].map((port) => port.x);
     levels[g].outs.forEach((port) => { port.y = frame.y + frame.height; });
   });
   const links = [];

@@ -16,8 +16,25 @@ const MONO = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono",
 const NAME_FONT = "600 12px " + MONO, TEXT_FONT = "12px " + MONO, SHAPE_FONT = "10.5px " + MONO, LINE_HEIGHT = 17;
 const KINDS = { op: ["op", "op-edge"], leaf: ["leaf", "leaf-edge"], result: ["out", "out-edge"], constant: ["const", "const-edge"],
   cut: ["const", "const-edge"] };
+const MANY = 36; // boxes of a first view
 const baseName = (path) => path.split(/[\\/]/).pop();
 const shorten = (text) => (text.length <= 44 ? text : text.slice(0, 43) + "…");
+
+// The place at a share of the length of a line.
+function alongWay(points, share) {
+  let whole = 0;
+  const lengths = [];
+  for (let i = 2; i < points.length; i += 2) whole += lengths[i] = Math.hypot(points[i] - points[i - 2], points[i + 1] - points[i - 1]);
+  let left = Math.max(0, Math.min(1, share)) * whole;
+  for (let i = 2; i < points.length; i += 2) {
+    if (left <= lengths[i] || i === points.length - 2) {
+      const part = lengths[i] ? left / lengths[i] : 0;
+      return [points[i - 2] + part * (points[i] - points[i - 2]), points[i - 1] + part * (points[i + 1] - points[i - 1])];
+    }
+    left -= lengths[i];
+  }
+  return [points[0], points[1]];
+}
 
 class GraphView {
   constructor(container, data) {
@@ -30,6 +47,9 @@ class GraphView {
     this.at = -1;
     this.current = -1; // the node of the present step
     this.showValue = this.showGrad = null; // while playing: which numbers are known already
+    this.sent = null; // while playing backward: numbers of the arrows along which a gradient has gone
+    this.travel = []; // numbers on their way: [arrow, text]
+    this.largest = 1.25; // how far `fit` enlarges
     this.build();
     this.prepare();
     this.readColours();
@@ -72,13 +92,14 @@ class GraphView {
 
   listen() {
     const c = this.canvas, fingers = new Map();
-    let down = null, moved = 0, scrolling = false;
+    let down = null, moved = 0, scrolling = false, mapping = false;
     c.addEventListener("pointerdown", (e) => {
       fingers.set(e.pointerId, e);
       scrolling = fingers.size === 1 && e.offsetX > this.width - 14 && this.thumb() !== null;
       if (scrolling) this.scrollTo(e.offsetY);
       down = [e.clientX, e.clientY, this.tx, this.ty];
-      moved = scrolling || fingers.size > 1 ? 9 : 0; // two fingers zoom, they click nothing
+      mapping = !scrolling && fingers.size === 1 && this.lookAt(e.offsetX, e.offsetY);
+      moved = scrolling || mapping || fingers.size > 1 ? 9 : 0; // two fingers zoom, they click nothing
       c.setPointerCapture(e.pointerId);
     });
     c.addEventListener("pointermove", (e) => {
@@ -91,6 +112,7 @@ class GraphView {
         return;
       }
       if (down && scrolling) { this.scrollTo(e.offsetY); return; }
+      if (down && mapping) { this.lookAt(e.offsetX, e.offsetY); return; }
       const hit = down ? null : this.hit(e.offsetX, e.offsetY);
       if (!down) { c.classList.toggle("over", hit !== null); return; }
       moved = Math.max(moved, Math.abs(e.clientX - down[0]) + Math.abs(e.clientY - down[1]));
@@ -152,7 +174,7 @@ class GraphView {
     const plain = /^[\x20-\x7e]*$/;
     const width = (text, k) => (plain.test(text) ? text.length * (k ? one : bold) : wide(text, k ? TEXT_FONT : NAME_FONT));
     this.lines = nodes.map((n) => {
-      const lines = [[n.n, "name"], ...(n.x || []).map((x) => [x, "note"])];
+      const lines = [[n.n, "name"], ...(n.p || []).map(([name, shape]) => [`${name} ${shape}`, "held"]), ...(n.x || []).map((x) => [x, "note"])];
       if (n.l) lines.push([baseName(n.l[0]) + ":" + n.l[1], "note"]);
       if (n.v != null && n.k !== "constant") lines.push(["value " + n.v, "value"]);
       if (n.r != null) lines.push(["grad " + n.r, "grad"]);
@@ -163,7 +185,7 @@ class GraphView {
     this.model = { sizes, closedSizes, edges: this.data.edges, groups, member: nodes.map((n) => n.g) };
   }
 
-  // Modules are opened from the outside in, as long as not more than about a hundred boxes are shown.
+  // Modules are opened from the outside in, as long as no more boxes are shown than can be taken in.
   firstOpen() {
     const { nodes, groups } = this.data, parts = groups.map(() => 0);
     let shown = 0;
@@ -173,7 +195,7 @@ class GraphView {
     const open = new Set();
     for (let i = 0; i < waiting.length; i++) {
       const g = waiting[i];
-      if (shown + parts[g] - 1 > 120) continue;
+      if (shown + parts[g] - 1 > MANY) continue;
       shown += parts[g] - 1;
       open.add(g);
       waiting.push(...children[g]);
@@ -246,24 +268,21 @@ class GraphView {
 
   fit() {
     if (!this.width) return;
-    this.scale = Math.min(1.25, (this.width - 20) / this.layout.width, (this.height - 20) / this.layout.height);
+    this.scale = Math.min(this.largest, (this.width - 20) / this.layout.width, (this.height - 20) / this.layout.height);
     this.tx = (this.width - this.layout.width * this.scale) / 2;
     this.ty = (this.height - this.layout.height * this.scale) / 2;
     this.redraw();
   }
 
-  // The first view: all of it if that can be read, else the result in readable size.
+  // The first view: all of it if that can be read, else its upper end in readable size.
   first() {
     if (!this.width) return;
     this.fit();
-    if (this.scale >= 0.5) return;
-    let k = this.data.nodes.findIndex((n) => n.k === "result");
-    if (k < 0) k = this.data.nodes.length - 1;
+    if (this.scale >= (this.playing ? 0.7 : 0.5)) return;
     this.scale = 0.85;
-    const item = this.layout.shown[k];
-    this.tx = this.width / 2 - item.x * this.scale;
-    // The result is the end of a graph, but the root of a tree.
-    this.ty = item.y > this.layout.height / 2 ? this.height - 40 - (item.y + item.height) * this.scale : 40 - item.y * this.scale;
+    const items = this.layout.boxes.filter(Boolean).concat(this.layout.closed), top = items.reduce((p, q) => (q.y < p.y ? q : p));
+    this.tx = this.layout.width * this.scale <= this.width ? (this.width - this.layout.width * this.scale) / 2 : this.width / 2 - top.x * this.scale;
+    this.ty = 10;
     this.redraw();
   }
 
@@ -286,7 +305,8 @@ class GraphView {
   // Centre a node unless it is well in view.
   show(k) {
     const item = this.layout.shown[k], x = item.x * this.scale + this.tx, y = item.y * this.scale + this.ty;
-    if (this.scale < 0.35 || x < 80 || x > this.width - 80 || y < 30 || y > this.height - 90) this.centre(k); else this.redraw();
+    const half = (item.width / 2) * this.scale, away = y < 0 || y + item.height * this.scale > this.height || x < half || x > this.width - half;
+    if (this.scale < 0.35 || away) this.centre(k); else this.redraw();
   }
 
   // What lies under a point of the canvas: {node} or {group}, or null.
@@ -315,7 +335,7 @@ class GraphView {
   find(text) {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     this.texts ??= this.data.nodes.map((n) => [n.n, n.t, n.s, n.d, n.k, n.l ? n.l[0] + ":" + n.l[1] + " " + n.l[2] : "", n.g >= 0 ? this.paths[n.g] : "",
-      ...(n.x || [])].join(" ").toLowerCase());
+      ...(n.x || []), ...(n.p || []).flat()].join(" ").toLowerCase());
     this.found = words.length ? this.texts.flatMap((t, k) => (words.every((w) => t.includes(w)) ? [k] : [])) : [];
     this.foundSet = new Set(this.found);
     this.noteClosed();
@@ -359,7 +379,7 @@ class GraphView {
     }
     if (!parts.length) {
       const lines = [`${this.data.nodes.length.toLocaleString("en")} boxes, ${this.data.edges.length.toLocaleString("en")} arrows.`,
-        "Drag or use the wheel to move, Ctrl and the wheel (or + and −) to zoom, / to search.", "Click a box to see what is known of it."];
+        "Drag or use the wheel to move, Ctrl and the wheel (or + and −) to zoom, / to search.", "Click a box for details."];
       if (this.data.groups.length) lines.push("Click a module's name to open or close it.");
       parts.push(...lines.map((text) => el("p", { class: "soft" }, text)));
     }
@@ -375,6 +395,7 @@ class GraphView {
     row("value", n.v);
     row("grad", n.r);
     for (const note of n.x || []) row("", note);
+    for (const [name, shape, title, value, grad] of n.p || []) row(name, [shape, title, value && "value " + value, grad && "grad " + grad].filter(Boolean).join("  "));
     const parts = [el("h2", { class: "mono" }, n.t || n.n), rows];
     if (n.l) parts.push(el("h3", {}, n.l[0] + ":" + n.l[1]), el("pre", {}, n.l[2]));
     const list = (title, edges, end) => {
@@ -425,7 +446,86 @@ class GraphView {
         ctx.fillText(label, x, y);
       }
     }
+    this.drawTravel();
+    this.drawMap(ratio);
     this.drawThumb(ratio);
+  }
+
+  // Numbers on their way along the arrows: from one end to the middle, where they stay.
+  drawTravel() {
+    if (!this.travel.length || this.scale < 0.2) return;
+    const { ctx, colour } = this, share = Math.min(1, (performance.now() - this.travelSince) / 600), eased = 0.5 * (1 - (1 - share) ** 3);
+    ctx.font = NAME_FONT;
+    ctx.lineWidth = 1.5;
+    this.travel.forEach(([edge, label], n) => {
+      const points = this.way(edge);
+      if (!points.length) return;
+      const apart = (n % 3) * 0.08; // several from one box: not at the same height
+      const [x, y] = alongWay(points, this.sent ? 1 - eased - apart : eased + apart), width = ctx.measureText(label).width + 12;
+      ctx.beginPath();
+      ctx.roundRect(x - width / 2, y - 11, width, 21, 10);
+      ctx.fillStyle = colour.paper;
+      ctx.fill();
+      ctx.strokeStyle = ctx.fillStyle = colour[this.phase];
+      ctx.stroke();
+      ctx.fillText(label, x - width / 2 + 6, y + 4);
+    });
+    if (share < 1) this.redraw();
+  }
+
+  // The corners of an arrow from its source to its target, through the frames of modules.
+  way(edge) {
+    const links = this.layout.links.filter((link) => !link.stub && link.edges.includes(edge));
+    links.sort((p, q) => p.points[1] - q.points[1]);
+    return links.flatMap((link) => link.points);
+  }
+
+  // The whole drawing in a corner, with what is in view: [left, top, scale], or null when all is in view or nothing could be seen in it.
+  map() {
+    const { width, height } = this.layout, scale = Math.min(150 / width, (0.6 * this.height) / height);
+    if ((width * this.scale <= this.width && height * this.scale <= this.height) || this.width < 420 || width * scale < 6) return null;
+    return [this.width - width * scale - 22, this.height - height * scale - 12, scale];
+  }
+
+  drawMap(ratio) {
+    const place = this.map(), { ctx, colour, layout } = this;
+    if (!place) return;
+    const [left, top, scale] = place;
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    ctx.globalAlpha = 0.92;
+    ctx.fillStyle = colour.panel;
+    ctx.fillRect(left - 4, top - 4, layout.width * scale + 8, layout.height * scale + 8);
+    ctx.globalAlpha = 1;
+    ctx.strokeStyle = colour.line;
+    ctx.lineWidth = 1;
+    ctx.strokeRect(left - 4, top - 4, layout.width * scale + 8, layout.height * scale + 8);
+    const paint = (items, fill) => {
+      ctx.fillStyle = fill;
+      for (const i of items) if (i) ctx.fillRect(left + (i.x - i.width / 2) * scale, top + i.y * scale, Math.max(1, i.width * scale), Math.max(1, i.height * scale));
+    };
+    ctx.globalAlpha = 0.12;
+    paint(layout.frames, colour.frame);
+    ctx.globalAlpha = 1;
+    paint(layout.boxes.length <= 3000 ? layout.boxes : [], colour["op-edge"]);
+    paint(layout.closed, colour.frame);
+    ctx.strokeStyle = colour.accent;
+    ctx.lineWidth = 2;
+    const x = Math.max(left - 4, left - (this.tx / this.scale) * scale), y = Math.max(top - 4, top - (this.ty / this.scale) * scale);
+    const x1 = Math.min(left + layout.width * scale + 4, left + ((this.width - this.tx) / this.scale) * scale);
+    const y1 = Math.min(top + layout.height * scale + 4, top + ((this.height - this.ty) / this.scale) * scale);
+    if (x1 > x && y1 > y) ctx.strokeRect(x, y, x1 - x, y1 - y);
+  }
+
+  // Move the view to a place of the map; false when it lies elsewhere.
+  lookAt(px, py) {
+    const place = this.map();
+    if (!place) return false;
+    const x = (px - place[0]) / place[2], y = (py - place[1]) / place[2];
+    if (x < 0 || y < 0 || x > this.layout.width || y > this.layout.height) return false;
+    this.tx = this.width / 2 - x * this.scale;
+    this.ty = this.height / 2 - y * this.scale;
+    this.redraw();
+    return true;
   }
 
   // Where the view lies in a drawing that is higher than it: a bar at the right edge, [top, height], or null.
@@ -471,27 +571,29 @@ class GraphView {
   }
 
   drawTitle(frame) {
-    const { ctx, colour } = this, text = "− " + this.data.groups[frame.index][0], left = frame.x - frame.width / 2;
+    const { ctx, colour } = this, text = "− " + this.data.groups[frame.index][0];
     ctx.font = NAME_FONT;
+    const left = titlePlace(frame.x - frame.width / 2, frame.width, frame.ports || [], ctx.measureText(text).width) ?? frame.x - frame.width / 2 + 9;
     ctx.lineWidth = 4;
     ctx.strokeStyle = colour.paper;
-    ctx.strokeText(text, left + 9, frame.y + 16);
+    ctx.strokeText(text, left, frame.y + 16);
     ctx.fillStyle = colour.frame;
-    ctx.fillText(text, left + 9, frame.y + 16);
+    ctx.fillText(text, left, frame.y + 16);
   }
 
   drawLinks(view, text) {
     const { ctx, colour, scale } = this;
     const far = scale < 0.05; // so small that bends cannot be seen
     const line = 1.3 / Math.min(1, Math.max(scale, 0.02) * 1.6), marked = [];
+    const turned = (link) => this.sent !== null && link.edges.some((e) => this.flows.has(e)); // in backward arrows point to the inputs
     const trace = (link) => {
-      const p = link.points, n = p.length, last = p[n - 1] - (link.head ? 5 : 0);
+      const p = link.points, n = p.length, back = turned(link), last = p[n - 1] - (link.head && !back ? 5 : 0);
       if (link.stub) {
         ctx.moveTo(p[n - 2], p[n - 1] - 24);
         ctx.lineTo(p[n - 2], last);
         return;
       }
-      ctx.moveTo(p[0], p[1]);
+      ctx.moveTo(p[0], p[1] + (back && link.first ? 5 : 0));
       if (far) { ctx.lineTo(p[n - 2], last); return; }
       let x = p[0], y = p[1];
       for (let i = 2; i < n; i += 2) {
@@ -502,19 +604,28 @@ class GraphView {
         y = py;
       }
     };
-    const visible = [];
+    const visible = [], gone = [];
     ctx.strokeStyle = ctx.fillStyle = colour.line;
     ctx.lineWidth = line;
     ctx.beginPath();
     for (const link of this.layout.links) {
       if (link.right < view.left || link.left > view.right || link.bottom < view.top || link.top > view.bottom) continue;
       visible.push(link);
-      if (this.marked && this.marked.size && link.edges.some((e) => this.marked.has(e))) marked.push(link); else trace(link);
+      if (this.marked && this.marked.size && link.edges.some((e) => this.marked.has(e))) marked.push(link);
+      else if (this.sent && link.edges.some((e) => this.sent.has(e))) gone.push(link); else trace(link);
     }
     ctx.stroke();
     const heads = (links) => {
       ctx.beginPath();
-      for (const { head, points } of links) {
+      for (const link of links) {
+        const { head, first, points } = link;
+        if (turned(link)) {
+          if (!first || link.stub) continue;
+          ctx.moveTo(points[0], points[1]);
+          ctx.lineTo(points[0] - 4.5, points[1] + 9);
+          ctx.lineTo(points[0] + 4.5, points[1] + 9);
+          continue;
+        }
         if (!head) continue;
         const x = points[points.length - 2], y = points[points.length - 1];
         ctx.moveTo(x, y);
@@ -524,13 +635,14 @@ class GraphView {
       ctx.fill();
     };
     if (text) heads(visible);
-    if (marked.length) {
-      ctx.strokeStyle = ctx.fillStyle = colour.accent;
-      ctx.lineWidth = line * 1.7;
+    for (const [links, wide] of [[gone, 1.3], [marked, this.playing ? 2.2 : 1.7]]) {
+      if (!links.length) continue;
+      ctx.strokeStyle = ctx.fillStyle = this.playing ? colour[this.phase] : colour.accent;
+      ctx.lineWidth = line * wide;
       ctx.beginPath();
-      marked.forEach(trace);
+      links.forEach(trace);
       ctx.stroke();
-      if (text) heads(marked);
+      if (text) heads(links);
     }
     if (!text) return;
     ctx.font = SHAPE_FONT;
@@ -572,8 +684,8 @@ class GraphView {
       if (kind === "grad" && this.showGrad && !this.showGrad(k)) return;
       ctx.font = i ? TEXT_FONT : NAME_FONT;
       const played = { value: this.showValue && colour.forward, grad: this.showGrad && colour.backward }[kind];
-      ctx.fillStyle = played || (i ? colour.soft : colour.ink);
-      ctx.fillText(line, left + 12, box.y + 19 + i * LINE_HEIGHT);
+      ctx.fillStyle = played || (kind === "held" ? colour["leaf-edge"] : i ? colour.soft : colour.ink);
+      ctx.fillText(kind === "grad" && this.gradNow ? "grad " + this.gradNow(k) : line, left + 12, box.y + 19 + i * LINE_HEIGHT);
     });
   }
 
