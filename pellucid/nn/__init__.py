@@ -1,4 +1,4 @@
-"""`torch.nn`: modules, parameters, functions, initial values."""
+"""`torch.nn`: layers, losses, parameters and initialization."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from . import init as init
 from . import modules as modules
 from . import parallel as parallel
 from . import parameter as parameter
+from . import quantized as quantized
 from . import utils as utils
 
 # One by one: a star would hide them from type checkers, since the packages import each other.
@@ -187,7 +188,7 @@ from .parameter import UninitializedParameter as UninitializedParameter
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    """The arguments of a module's constructor that say where and of what type its tensors are made.
+    """The constructor arguments that set the device and dtype of a module's tensors.
 
     Raises:
         TypeError: other arguments, or one given twice.

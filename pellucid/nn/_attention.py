@@ -40,19 +40,59 @@ def _check_dims(query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: A
 
 
 def canonical_mask(mask: Any, name: str, other: Any, other_name: str, dtype: Any) -> Any:
-    """A mask to be added to scores: where a bool mask is True, minus infinity."""
+    """A mask to be added to scores: where a bool mask is True, minus infinity. `other` is the type of a second mask."""
     if mask is None:
         return None
     floating = mask.dtype.is_floating_point
     if mask.dtype is not bool_ and not floating:
         raise AssertionError(f"only bool and floating types of {name} are supported")
-    if other is not None and mask.dtype is not other.dtype:
+    if other is not None and mask.dtype is not other:
         warnings.warn(
             f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.", stacklevel=3
         )
     if floating:
         return mask
     return T.zeros_like(mask, dtype=dtype).masked_fill(mask, float("-inf"))
+
+
+def _mha_shape_check(query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Any, attn_mask: Any, num_heads: int) -> bool:
+    return _check_dims(query, key, value, key_padding_mask, attn_mask, num_heads)
+
+
+def _none_or_dtype(input: Tensor | None) -> Any:
+    """The type of a tensor, or None."""
+    if input is None or isinstance(input, Tensor):
+        return None if input is None else input.dtype
+    raise OperationError("input to _none_or_dtype() must be None or torch.Tensor")
+
+
+def _canonical_mask(
+    mask: Any, mask_name: str, other_type: Any, other_name: str, target_type: Any, check_other: bool = True
+) -> Tensor | None:
+    return canonical_mask(mask, mask_name, other_type if check_other else None, other_name, target_type)
+
+
+def _in_projection_packed(q: Tensor, k: Tensor, v: Tensor, w: Tensor, b: Tensor | None = None) -> list[Tensor]:
+    """Queries, keys and values by one weight whose rows are those of three."""
+    return list(_projections(q, k, v, w, b))
+
+
+def _in_projection(
+    q: Tensor, k: Tensor, v: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor,
+    b_q: Tensor | None = None, b_k: Tensor | None = None, b_v: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """Queries, keys and values by a weight for each.
+
+    Raises:
+        AssertionError: a weight or a bias of another shape.
+    """
+    e = q.shape[-1]
+    for name, w, b, x in (("query", w_q, b_q, q), ("key", w_k, b_k, k), ("value", w_v, b_v, v)):
+        if tuple(w.shape) != (e, x.shape[-1]):
+            raise AssertionError(f"expecting {name} weights shape of {(e, x.shape[-1])}, but got {w.shape}")
+        if b is not None and tuple(b.shape) != (e,):
+            raise AssertionError(f"expecting {name} bias shape of {(e,)}, but got {b.shape}")
+    return F.linear(q, w_q, b_q), F.linear(k, w_k, b_k), F.linear(v, w_v, b_v)
 
 
 def _projections(query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: Any) -> tuple[Any, ...]:
@@ -138,7 +178,7 @@ def multi_head_attention_forward(
     rows, batch, width = query.shape
     columns = key.shape[0]
     dtype = query.dtype
-    padding = canonical_mask(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", dtype)
+    padding = canonical_mask(key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", dtype)
     if is_causal and attn_mask is None:
         raise OperationError(
             "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "

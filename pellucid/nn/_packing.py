@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..backends.numpy_cpu import namespace_of
 from ..core.modes import state
 from ..core.tensor import Parameter, Tensor, make_tensor
 from ..errors import ArgumentTypeError, ArgumentValueError, IndexOutOfRangeError, OperationError
@@ -144,7 +145,7 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     if not enforce_sorted:
         order = np.argsort(-sizes, kind="stable")
         sizes = sizes[order]
-        sorted_indices = make_tensor(order.astype(np.int64))
+        sorted_indices = _beside(input, order.astype(np.int64))
         input = input.index_select(0 if batch_first else 1, sorted_indices)
     steps = input.transpose(0, 1) if batch_first else input
     batch = steps.shape[1]
@@ -164,8 +165,13 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     counts = (sizes > np.arange(sizes[0])[:, None]).sum(1).astype(np.int64)
     at = _places(counts, batch)
     flat = steps.reshape(steps.shape[0] * batch, *steps.shape[2:])
-    data = flat.index_select(0, make_tensor(at))
+    data = flat.index_select(0, _beside(input, at))
     return PackedSequence(data, make_tensor(counts), sorted_indices, None)
+
+
+def _beside(x: Tensor, array: np.ndarray) -> Tensor:
+    """A tensor of the array's values on the device of `x`."""
+    return make_tensor(namespace_of(x._array).from_host(array))
 
 
 def _places(counts: np.ndarray, batch: int) -> np.ndarray:
@@ -195,12 +201,12 @@ def pad_packed_sequence(
     data = sequence.data
     lengths = (counts[:, None] > np.arange(batch)).sum(0).astype(np.int64)
     at = _places(counts, batch)
-    flat = T.full((steps * batch, *data.shape[1:]), padding_value, dtype=data.dtype).index_copy(0, make_tensor(at), data)
+    flat = data.new_full((steps * batch, *data.shape[1:]), padding_value).index_copy(0, _beside(data, at), data)
     padded = flat.reshape(steps, batch, *data.shape[1:])
     sizes = make_tensor(lengths)
     if sequence.unsorted_indices is not None:
         padded = padded.index_select(1, sequence.unsorted_indices)
-        sizes = make_tensor(lengths[sequence.unsorted_indices._array])
+        sizes = make_tensor(lengths[sequence.unsorted_indices.cpu()._array])
     return (padded.transpose(0, 1) if batch_first else padded), sizes
 
 

@@ -18,10 +18,10 @@ _LINEAR = (
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which weights in front of a nonlinearity are scaled.
+    """The recommended scaling factor for weights before a nonlinearity.
 
     Raises:
-        ValueError: an unknown name, or a slope of leaky_relu that is no number.
+        ValueError: an unknown name, or a slope of leaky_relu that is not a number.
 
     Example:
         >>> calculate_gain("leaky_relu", 0.2)
@@ -61,6 +61,10 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
     return tensor.fill_(val)
 
 
+# PyTorch's names of the functions above, without their checks.
+_no_grad_uniform_, _no_grad_normal_, _no_grad_fill_ = uniform_, normal_, constant_
+
+
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones."""
     return constant_(tensor, 1.0)
@@ -70,6 +74,9 @@ def ones_(tensor: Tensor) -> Tensor:
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros."""
     return tensor.zero_()
+
+
+_no_grad_zero_ = zeros_
 
 
 def _normal_cdf(x: float) -> float:
@@ -100,6 +107,9 @@ def trunc_normal_(
     if _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std) > 0.3:
         return _redraw_normal(tensor, mean, std, a, b, generator)
     return _accept_uniform(tensor, mean, std, a, b, generator)
+
+
+_no_grad_trunc_normal_ = trunc_normal_
 
 
 def _redraw_normal(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:

@@ -14,6 +14,9 @@ from ..errors import ArgumentValueError, OperationError
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
 
+_ParameterMeta = type(Parameter)
+
+
 class _BufferMeta(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         if cls is Buffer:
@@ -22,7 +25,7 @@ class _BufferMeta(type):
 
 
 class Buffer(metaclass=_BufferMeta):
-    """A tensor that a Module registers as a buffer when assigned as an attribute.
+    """A tensor that a Module registers as a buffer when it is assigned as an attribute.
 
     Args:
         data: the tensor; its memory is shared.
@@ -84,7 +87,7 @@ class _Uninitialized:
 
             self._array = MetaArray(tuple(shape), kind)
         else:
-            self._array = np.empty(tuple(shape), kind)
+            self._array = np.empty(shape, kind)
         self.__class__ = self.cls_to_become  # type: ignore[attr-defined]
 
     @property
@@ -116,7 +119,7 @@ class _Uninitialized:
 
 
 class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
-    """A parameter whose shape is found at the first call of its lazy module."""
+    """A parameter whose shape is inferred at the first call of its lazy module."""
 
     cls_to_become = Parameter
 
@@ -130,7 +133,7 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
 
 
 class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]
-    """A buffer whose shape is found at the first call of its lazy module."""
+    """A buffer whose shape is inferred at the first call of its lazy module."""
 
     cls_to_become = Tensor
     persistent: bool
@@ -143,6 +146,9 @@ class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
+
+
+UninitializedTensorMixin = _Uninitialized
 
 
 def is_lazy(param: Any) -> bool:

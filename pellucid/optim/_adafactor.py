@@ -16,7 +16,7 @@ def _norm(a: Any) -> float:
 
 
 class Adafactor(ArrayOptimizer):
-    """Adaptive steps relative to the parameters' size, with memory for a row and a column of each matrix.
+    """Adafactor: adaptive steps relative to the parameters' size that store only one row and one column per matrix.
 
     Args:
         lr: largest relative step; beta2_decay: power of the decay of second moments; eps: (floor of squares, floor of parameter size);

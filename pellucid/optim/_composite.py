@@ -163,7 +163,7 @@ class _Composite(LRScheduler):
 
 
 class SequentialLR(_Composite):
-    """One schedule after the other; the next one takes over at each milestone."""
+    """Runs one schedule after another; the next one takes over at each milestone."""
 
     def __init__(self, optimizer: Any, schedulers: list[Any], milestones: list[int], last_epoch: int = -1) -> None:
         name = type(self).__name__
@@ -209,7 +209,7 @@ class SequentialLR(_Composite):
 
 
 class ChainedScheduler(_Composite):
-    """Several schedules, each of which changes what the one before has set."""
+    """Applies several schedules in a chain, each to the rate that the previous one set."""
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Any = None) -> None:
         name = type(self).__name__

@@ -34,7 +34,7 @@ def _set_momentum(group: dict[str, Any], momentum: Any, use_beta1: bool) -> None
 
 
 class CyclicLR(LRScheduler):
-    """The learning rate goes from `base_lr` to `max_lr` and back, again and again, and momentum the other way.
+    """Cycles the learning rate between `base_lr` and `max_lr`, and the momentum inversely.
 
     Args:
         step_size_up, step_size_down: steps of each half (default of the second: the first).
@@ -130,7 +130,7 @@ _PHASE = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
 
 
 class OneCycleLR(LRScheduler):
-    """From `max_lr / div_factor` up to `max_lr`, then down to that divided by `final_div_factor`; momentum the other way.
+    """The 1cycle policy: from `max_lr / div_factor` up to `max_lr`, then down to the initial rate divided by `final_div_factor`; momentum inversely.
 
     Args:
         total_steps, or epochs and steps_per_epoch: the number of steps.
@@ -224,7 +224,7 @@ def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine down to `eta_min` in T_0 steps, then again from the top, each time `T_mult` times as long.
+    """Cosine annealing with restarts: down to `eta_min` in T_0 steps, then from the top again, each cycle `T_mult` times as long.
 
     Source: Loshchilov, Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017.
     """

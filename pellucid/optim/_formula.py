@@ -31,6 +31,7 @@ class FormulaOptimizer(ArrayOptimizer):
     Arrays in `begins` are made by the first step: the formula goes without them, with `begins=True`.
     """
 
+    by_elements = True
     formula: Callable[..., dict[str, Any]]
     numbers: tuple[str, ...]
     scalars: tuple[str, ...] = ("step",)

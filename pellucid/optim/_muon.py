@@ -42,7 +42,7 @@ def orthogonalized(grad: Any, coefficients: Any, steps: int, eps: float) -> Any:
 
 
 class Muon(ArrayOptimizer):
-    """SGD with momentum whose step is replaced by the nearest orthogonal matrix; for 2-d parameters of hidden layers.
+    """Muon: SGD with momentum whose step is replaced by the nearest orthogonal matrix; for 2-d parameters of hidden layers.
 
     Args:
         lr, weight_decay (taken off the parameters directly), momentum, nesterov: as usual.

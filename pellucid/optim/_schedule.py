@@ -54,7 +54,7 @@ def per_group(name: str, optimizer: Any, value: Any) -> list[Any]:
 
 
 class LRScheduler:
-    """Base class of schedules: sets each group's "lr" when made and at each `step`.
+    """Base class of schedules: sets each group's "lr" when it is created and at each `step`.
 
     A subclass defines `get_lr`, which computes the learning rates for `last_epoch`.
 

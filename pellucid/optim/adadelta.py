@@ -20,7 +20,7 @@ def adadelta(m: Any, n: Any, param: Any, grad: Any, square_avg: Any, acc_delta: 
 
 
 class Adadelta(FormulaOptimizer):
-    """Steps scaled by the root mean square of earlier steps over that of gradients.
+    """Adadelta: steps scaled by the RMS of earlier steps divided by the RMS of the gradients.
 
     Source: Zeiler, "ADADELTA: an adaptive learning rate method", 2012.
     """

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from ..errors import OperationError
 from ..ir.formula import decayed
 from ._formula import FormulaOptimizer
-from .optimizer import check, check_lr, full, step_counter
+from .optimizer import check, check_lr, full, step_counter, to_number
 
 
 def adagrad(m: Any, n: Any, param: Any, grad: Any, sum: Any) -> dict[str, Any]:
@@ -17,7 +20,7 @@ def adagrad(m: Any, n: Any, param: Any, grad: Any, sum: Any) -> dict[str, Any]:
 
 
 class Adagrad(FormulaOptimizer):
-    """Steps divided by the root of the sum of all squared gradients so far.
+    """Adagrad: steps divided by the square root of the sum of all squared gradients so far.
 
     Source: Duchi, Hazan, Singer, "Adaptive subgradient methods for online learning and stochastic optimization", 2011.
     """
@@ -70,3 +73,13 @@ class Adagrad(FormulaOptimizer):
         before = float(step)
         rate = group["lr"] / (1 + before * group["lr_decay"])
         return (group["weight_decay"], group["eps"], -rate), (before + 1,)
+
+    def _sparse_update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
+        if group["weight_decay"]:
+            raise OperationError("weight_decay option is not compatible with sparse gradients")
+        rate = -to_number(group["lr"]) / (1 + state["step"].item() * group["lr_decay"])
+        state["step"]._array[...] += 1
+        g = g.coalesce()
+        index, v, total = g.index(), g.values, state["sum"]._array
+        total[index] += v * v
+        self._add_sparse(p, g.like(v / (np.sqrt(total[index]) + group["eps"])), rate)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.tensor import Tensor
-from ..errors import ArgumentValueError
+from ..errors import ArgumentValueError, OperationError
 from ..ir.formula import decayed, nearer
 from ._formula import FormulaOptimizer
 from .optimizer import check, check_lr, step_counter, to_number, zeros
@@ -38,7 +38,7 @@ def adam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any, m
 
 
 class Adam(FormulaOptimizer):
-    """Steps along the mean of the gradients divided by the root of the mean of their squares.
+    """Adam: steps along the running mean of the gradients, divided by the root of the running mean of their squares.
 
     Args:
         params: parameters or groups of them.
@@ -57,6 +57,9 @@ class Adam(FormulaOptimizer):
 
     formula = staticmethod(adam)
     numbers = ("shrink", "decay", "mean_weight", "square_weight", "square_kept", "correction", "eps", "minus_step")
+
+    def _sparse_update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
+        raise OperationError("Adam does not support sparse gradients, please consider SparseAdam instead")
 
     def __init__(
         self,

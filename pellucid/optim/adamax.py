@@ -20,7 +20,7 @@ def adamax(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_inf: Any) ->
 
 
 class Adamax(FormulaOptimizer):
-    """Steps along the mean gradient divided by the decayed largest absolute gradient.
+    """Adamax: steps along the running mean of the gradients, divided by their decayed maximum.
 
     Source: Kingma, Ba, "Adam", 2015, section 7.
     """

@@ -8,7 +8,7 @@ from .adam import Adam
 
 
 class AdamW(Adam):
-    """Adam whose weight decay is taken off the parameters directly: p *= 1 - lr * weight_decay. Arguments as in Adam.
+    """Adam with decoupled weight decay: p *= 1 - lr * weight_decay. Arguments as in Adam.
 
     Source: Loshchilov, Hutter, "Decoupled weight decay regularization", 2019.
     """

@@ -19,7 +19,7 @@ def asgd(m: Any, n: Any, param: Any, grad: Any, ax: Any) -> dict[str, Any]:
 
 
 class ASGD(FormulaOptimizer):
-    """SGD with a decaying rate that also keeps the mean of the parameters over time, in `state[p]["ax"]`.
+    """Averaged SGD: SGD with a decaying rate that also keeps a running mean of the parameters, in `state[p]["ax"]`.
 
     Args:
         lambd: decay; alpha: power of the rate's decay; t0: step from which parameters are averaged.

@@ -15,7 +15,7 @@ from .optimizer import Optimizer, check_lr, to_number
 
 
 class LBFGS(Optimizer):
-    """Quasi-Newton steps from the last gradients; `step(closure)` runs up to `max_iter` iterations, each calling the closure.
+    """L-BFGS: quasi-Newton steps from the last gradients; `step(closure)` runs up to `max_iter` iterations, each calling the closure.
 
     Args:
         lr: length of a step, or the first one that the line search tries.

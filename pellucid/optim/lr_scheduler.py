@@ -131,7 +131,7 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """lr times a factor that goes straight from `start_factor` to `end_factor` in `total_iters` steps."""
+    """lr times a factor that changes linearly from `start_factor` to `end_factor` in `total_iters` steps."""
 
     def __init__(
         self,
@@ -200,7 +200,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a cosine from the initial learning rate to `eta_min` in `T_max` steps, and on along the cosine.
+    """Anneals the learning rate along a cosine, from the initial rate to `eta_min` in `T_max` steps.
 
     Source: Loshchilov, Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017.
     """

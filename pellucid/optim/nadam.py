@@ -23,7 +23,7 @@ def nadam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any) 
 
 
 class NAdam(FormulaOptimizer):
-    """Adam that looks one step of momentum ahead.
+    """Adam with Nesterov momentum.
 
     Source: Dozat, "Incorporating Nesterov momentum into Adam", 2016.
     """

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
+import inspect
 import warnings
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from .. import dtypes
+from ..api.gradients import clear_gradients
+from ..backends.sparse import SparseArray, refusal
+from ..backends.sparse_products import add_rows
 from ..core import observe, source, tracing
-from ..core.modes import enable_grad
+from ..core.modes import enable_grad, set_grad_enabled
 from ..core.tape import RemovableHandle, register
 from ..core.tensor import Tensor, make_tensor, version_of
-from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, UnsupportedError
+from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, UnsupportedError, hinted
+from ..nn.parameter import Parameter
 from ..ops.pointwise.complex import view_as_complex, view_as_real
 
 
@@ -66,6 +72,35 @@ HOOK_TABLES = (
 )  # fmt: skip
 
 
+_OTHER_NAMES = {
+    "learning_rate": "lr",
+    "beta1": "betas",
+    "beta2": "betas",
+    "beta_1": "betas",
+    "beta_2": "betas",
+    "epsilon": "eps",
+    "decay": "weight_decay",
+}
+
+
+def _check_keywords(init: Callable[..., Any], given: dict[str, Any]) -> None:
+    """Python's error for a keyword that an optimizer does not take, with the name that it has here.
+
+    Raises:
+        TypeError: `init` takes neither this keyword nor all keywords.
+    """
+    taken = inspect.signature(init).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+        return
+    for name in given:
+        if name not in taken:
+            close = [_OTHER_NAMES.get(name, ""), *difflib.get_close_matches(name, taken, n=1)]
+            meant = next((known for known in close if known in taken), None)
+            error = TypeError(f"{init.__qualname__}() got an unexpected keyword argument {name!r}")
+            options = [k for k in taken if k not in ("self", "params")]
+            raise hinted(error, f"the argument is called {meant}" if meant else f"the options are {', '.join(options)}")
+
+
 class Optimizer:
     """Base class of optimizers; a subclass defines `step`.
 
@@ -74,7 +109,7 @@ class Optimizer:
         defaults: options of groups that do not give them.
 
     Raises:
-        TypeError: `params` is a tensor, a set, or holds something that is no tensor. ValueError: nothing to optimize, a non-leaf, a
+        TypeError: `params` is a tensor, a set, or holds something that is not a tensor. ValueError: nothing to optimize, a non-leaf, a
             parameter in two groups.
 
     Example:
@@ -99,6 +134,11 @@ class Optimizer:
         if "step" in cls.__dict__:
             cls.step = _with_hooks(cls.__dict__["step"])  # type: ignore[method-assign]
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        if kwargs:
+            _check_keywords(cls.__init__, kwargs)
+        return super().__new__(cls)
+
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         for name in HOOK_TABLES:
@@ -113,8 +153,8 @@ class Optimizer:
         if not groups:
             raise ArgumentValueError(
                 "optimizer got an empty parameter list",
-                hint="layers in a plain list or dict are not the model's: use nn.ModuleList or nn.ModuleDict; or model.parameters() was "
-                "used up before, since it is an iterator",
+                hint="a model does not see layers in a plain list or dict: use nn.ModuleList or nn.ModuleDict; or model.parameters() was "
+                "consumed before, since it is an iterator",
             )
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
@@ -204,21 +244,18 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Reset the gradients of all parameters: to None, or to zeros without `set_to_none`."""
-        if observe.observers:
-            observe.notify("optimizer_zero_grad", self)
-        for group in self.param_groups:
-            for p in group["params"]:
-                grad = p._grad
-                if grad is None:
-                    continue
-                if set_to_none:
-                    p._grad = None
-                else:
-                    if grad.grad_fn is not None:
-                        grad.detach_()
-                    else:
-                        grad.requires_grad_(False)
-                    grad.zero_()
+        clear_gradients([p for group in self.param_groups for p in group["params"]], set_to_none)
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist: list[list[Any]], with_indices: bool = False) -> dict[Any, Any]:
+        """{(device, dtype) of the first list's tensors: (the lists with those alone, their places)}."""
+        places: dict[Any, list[int]] = {}
+        for k, x in enumerate(tensorlistlist[0]):
+            places.setdefault((x.device, x.dtype), []).append(k)
+        return {
+            kind: ([[column[k] for k in these] if column else [] for column in tensorlistlist], these if with_indices else [])
+            for kind, these in places.items()
+        }
 
     @staticmethod
     def _loss(closure: Callable[[], Any] | None) -> Any:
@@ -336,6 +373,8 @@ def _with_hooks(step: Any) -> Any:
         outermost = type(self).step
         if outermost is not wrapper and getattr(outermost, "__wrapped__", None) is not wrapper:  # called as super().step()
             return step(self, *args, **kwargs)
+        if "_optimizer_step_pre_hooks" not in vars(self):  # a wrapper of an optimizer that is none itself: it never called __init__
+            return step(self, *args, **kwargs)
         before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         if before or after or _global_pre_hooks or _global_post_hooks or observe.observers:
             for hook in (*_global_pre_hooks.values(), *before.values()):
@@ -397,7 +436,12 @@ class ArrayOptimizer(Optimizer):
 
     A subclass says which arrays its state has (`_init_state`) and how one parameter is updated (`_update`); `_fused` may update all
     parameters of a group in one call first.
+
+    A parameter that is not an array itself (a distributed tensor) has `__update_part__(optimizer, grad, state)`. It returns what is
+    updated in its place: `param`, `grad`, `state`, and `done()`, which is called when the step is made.
     """
+
+    by_elements = False  # whether the update of an element depends on that element alone
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         super().__init__(params, defaults)
@@ -412,7 +456,7 @@ class ArrayOptimizer(Optimizer):
             return loss
         site = source.capture(2)
         name = f"{type(self).__name__}.step"
-        states, work = self.state, []
+        states, work, parts = self.state, [], []
         for group in self.param_groups:
             arrays, grads, own, begun = [], [], [], []
             keeps = self._keeps_state(group)
@@ -423,6 +467,10 @@ class ArrayOptimizer(Optimizer):
                         tracing.tracer().grad_missing(p)
                     continue
                 state = states[p] if keeps else {}
+                if hasattr(type(p), "__update_part__"):
+                    part = p.__update_part__(self, grad, state)
+                    parts.append(part)
+                    p, grad, state = part.param, part.grad, part.state
                 if not state:
                     made: dict[str, Any] = {}
                     self._init_state(group, p, made)
@@ -434,6 +482,8 @@ class ArrayOptimizer(Optimizer):
                 arrays.append(p._array)
                 grads.append(grad._array)
                 own.append(state)
+            if SparseArray in map(type, grads):
+                arrays, grads, own = self._sparse_group(group, arrays, grads, own)
             if not arrays:
                 continue
             if tracing.tracer():
@@ -444,7 +494,35 @@ class ArrayOptimizer(Optimizer):
                 work.append((group, arrays, grads, own))
         if work:
             self._update_all(work)
+        for part in parts:
+            part.done()
         return loss
+
+    def _sparse_group(self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[Any]) -> Any:
+        """Update the parameters with sparse gradients; returns the lists of the others."""
+        rest: tuple[list[Any], ...] = ([], [], [])
+        for p, g, state in zip(params, grads, states, strict=True):
+            if type(g) is SparseArray:
+                if g.layout != "coo":
+                    raise refusal("add_", g.layout)
+                self._sparse_update(group, p, -1 * g if group.get("maximize", False) else g, state)
+            else:
+                for parts, value in zip(rest, (p, g, state), strict=True):
+                    parts.append(value)
+        return rest
+
+    @staticmethod
+    def _add_sparse(p: Any, g: SparseArray, factor: float) -> None:
+        """Add a gradient in coordinates times a number to an array."""
+        index = g.index()
+        if len(index) == 1:
+            add_rows(p, index[0], g.values, factor)
+        else:
+            np.add.at(p, index, (g.values * p.dtype.type(factor)).astype(p.dtype, copy=False))
+
+    def _sparse_update(self, group: dict[str, Any], p: Any, g: SparseArray, state: dict[str, Any]) -> None:
+        """Update one array in place with a gradient in coordinates; `state` holds tensors."""
+        raise OperationError(f"{type(self).__name__} does not support sparse gradients")
 
     def _update_all(self, work: list[tuple[dict[str, Any], list[Any], list[Any], list[dict[str, Any]]]]) -> None:
         """Update all groups or none, also where an exception comes from outside (Ctrl-C, a signal's handler).
@@ -612,3 +690,86 @@ def full(p: Tensor, value: Any) -> Tensor:
 
 
 ParamsT = Any
+
+
+# ---- what optimizers of other libraries take from `torch.optim.optimizer` ---------------------
+_foreach_supported_types = [Tensor, Parameter]
+_maximize_doc = "maximize (bool, optional): maximize the objective instead of minimizing it (default: False)"
+_foreach_doc = "foreach (bool, optional): whether the update runs on lists of tensors (default: None)"
+_fused_doc = "fused (bool, optional): whether the fused implementation is used (default: None)"
+_capturable_doc = "capturable (bool, optional): whether the update can be captured in a CUDA graph (default: False)"
+_differentiable_doc = "differentiable (bool, optional): whether autograd records the step (default: False)"
+_params_doc = "params (iterable): parameters, named parameters, or dictionaries that define groups of them"
+
+
+def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator for `step`: gradients are recorded inside of it where the optimizer is differentiable."""
+
+    @functools.wraps(func)
+    def step(*args: Any, **kwargs: Any) -> Any:
+        with set_grad_enabled(bool(args[0].defaults["differentiable"])):
+            return func(*args, **kwargs)
+
+    return step
+
+
+def _default_to_fused_or_foreach(params: list[Tensor], differentiable: bool, use_fused: bool = False) -> tuple[bool, bool]:
+    """(fused, foreach): what PyTorch would choose. On the CPU it never updates lists of tensors unless told to."""
+    return bool(use_fused and not differentiable and all(p.is_floating_point() for p in params)), False
+
+
+def _disable_dynamo_if_unsupported(single_tensor_fn: Any = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator that gives the function back: nothing here is unsupported."""
+    return lambda function: function
+
+
+def _device_dtype_check_for_fused(p: Tensor, cuda_unsupported: bool = False) -> None:
+    """Refuse parameters that the fused implementation does not take.
+
+    Raises:
+        RuntimeError: a parameter of integers.
+    """
+    if not p.is_floating_point():
+        raise OperationError(
+            f"`fused=True` requires all the params to be floating point Tensors of supported devices: "
+            f"{_get_fused_kernels_supported_devices()} but {p.dtype} and {p.device.type}"
+        )
+
+
+def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
+    return ["cuda", "xpu", "hpu", "privateuseone", *(["xla"] if supports_xla else [])]
+
+
+def _get_foreach_kernels_supported_devices() -> list[str]:
+    return ["cuda", "xpu", "mtia", "privateuseone"]
+
+
+def _get_fused_kernels_supported_devices() -> list[str]:
+    return ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
+
+
+def _get_scalar_dtype(is_fused: bool | None = None) -> Any:
+    """The type of a step counter."""
+    return dtypes.float64 if dtypes.get_default_dtype() is dtypes.float64 and not is_fused else dtypes.float32
+
+
+def _get_value(x: Any) -> Any:
+    return x.item() if isinstance(x, Tensor) else x
+
+
+def _to_scalar(x: Any) -> Any:
+    """A tensor of one element without dimensions; anything else as it is."""
+    return x.squeeze() if isinstance(x, Tensor) and x.dim() != 0 else x
+
+
+def _stack_if_compiling(x: Any) -> Any:
+    return x
+
+
+def _view_as_real(params: list[Any], *state_and_grads: list[Any]) -> None:
+    """Put real views in the place of complex tensors, in all of the lists."""
+    for i, p in enumerate(params):
+        if p.is_complex():
+            params[i] = view_as_real(p)
+            for tensors in state_and_grads:
+                tensors[i] = view_as_real(tensors[i])

@@ -24,7 +24,7 @@ def radam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any) 
 
 
 class RAdam(FormulaOptimizer):
-    """Adam that starts without the adaptive rate, until its variance is known well enough.
+    """Rectified Adam: starts without the adaptive rate until its variance is small enough.
 
     Source: Liu et al., "On the variance of the adaptive learning rate and beyond", 2020.
     """

@@ -30,7 +30,7 @@ def rmsprop(
 
 
 class RMSprop(FormulaOptimizer):
-    """Steps divided by the root of a decayed mean of squared gradients; `centered`: by their standard deviation.
+    """RMSprop: steps divided by the root of a running mean of squared gradients; `centered`: by their standard deviation.
 
     Source: Tieleman, Hinton, lecture 6.5 of "Neural networks for machine learning", 2012; Graves, 2013 (centered).
     """

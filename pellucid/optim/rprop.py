@@ -19,7 +19,7 @@ def rprop(m: Any, n: Any, param: Any, grad: Any, prev: Any, step_size: Any) -> d
 
 
 class Rprop(FormulaOptimizer):
-    """Steps of a size of their own for each element, which grows while the gradient's sign stays and shrinks when it changes.
+    """Rprop: a separate step size per element, which grows while the gradient's sign stays the same and shrinks when it changes.
 
     Args:
         etas: factors when the sign changes and when it stays; step_sizes: smallest and largest step.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import OperationError
 from ..ir.formula import decayed
 from ._formula import FormulaOptimizer
 from .optimizer import check, check_lr, to_number
@@ -22,7 +23,9 @@ def sgd(
 
 
 class SGD(FormulaOptimizer):
-    """p -= lr * buf, with buf = momentum * buf + (1 - dampening) * (grad + weight_decay * p); the first buf is the gradient.
+    """Stochastic gradient descent with momentum and weight decay.
+
+    p -= lr * buf, with buf = momentum * buf + (1 - dampening) * (grad + weight_decay * p); the first buf is the gradient.
 
     Args:
         params: parameters or groups of them.
@@ -78,3 +81,14 @@ class SGD(FormulaOptimizer):
     def _numbers(self, group: dict[str, Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         momentum = group["momentum"]
         return (group["weight_decay"], -group["lr"], 1 - group["dampening"], momentum), ()
+
+    def _sparse_update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
+        if group["weight_decay"]:
+            raise OperationError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+        lr, momentum = to_number(group["lr"]), group["momentum"]
+        if momentum:
+            held = state.get("momentum_buffer")
+            held = g.copy() if held is None else momentum * held._array + (1 - group["dampening"]) * g
+            state["momentum_buffer"] = held.tensor()
+            g = g + momentum * held if group["nesterov"] else held
+        self._add_sparse(p, g, -lr)

@@ -6,16 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.sparse import SparseArray
 from ..core.tensor import Tensor
+from ..errors import OperationError
 from .adam import check_betas
 from .optimizer import ArrayOptimizer, check, check_lr, to_number, zeros
 
 
 class SparseAdam(ArrayOptimizer):
-    """Adam that leaves rows alone, moments included, when their gradient is zero.
+    """Adam for sparse gradients: only updates the rows (and their moments) that the gradient contains.
 
-    Gradients are dense tensors here; a row (all elements at one index of the first dimension) whose gradient is all zeros counts
-    as one that the sparse gradient does not contain.
+    Gradients are sparse, as those of `nn.Embedding(sparse=True)`; parameters are dense.
+
+    Raises:
+        ValueError: a sparse parameter. RuntimeError, in `step`: a dense gradient.
     """
 
     def __init__(
@@ -30,6 +34,14 @@ class SparseAdam(ArrayOptimizer):
         check(0.0 < to_number(lr), f"Invalid learning rate: {lr}")
         check(0.0 < eps, f"Invalid epsilon value: {eps}")
         check_betas(betas)
+        params = list(params) if not isinstance(params, Tensor) else params
+        sparse = [
+            [k, place]
+            for k, group in enumerate([params] if params and not isinstance(params[0], dict) else [g["params"] for g in params])
+            for place, p in enumerate([group] if isinstance(group, Tensor) else group)
+            if isinstance(p, Tensor) and type(p._array) is SparseArray
+        ]
+        check(not sparse, f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors")
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
 
     def _init_state(self, group: dict[str, Any], p: Tensor, state: dict[str, Any]) -> None:
@@ -38,18 +50,18 @@ class SparseAdam(ArrayOptimizer):
         state["exp_avg_sq"] = zeros(p)
 
     def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
+        raise OperationError("SparseAdam does not support dense gradients, please consider Adam instead")
+
+    def _sparse_update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
         beta1, beta2 = group["betas"]
         state["step"] += 1
-        step = state["step"]
-        rows = g.reshape(g.shape[0], -1).any(1) if g.ndim else np.ones((), bool)
-        if not rows.any():
+        step, g = state["step"], g.coalesce()
+        if not g.nnz:
             return
-        part = g[rows]
-        mean = state["exp_avg"][rows]
+        rows, part = g.index(), g.values
+        mean, square = state["exp_avg"]._array[rows], state["exp_avg_sq"]._array[rows]
         mean += (part - mean) * (1 - beta1)
-        square = state["exp_avg_sq"][rows]
         square += (part * part - square) * (1 - beta2)
-        state["exp_avg"][rows] = mean
-        state["exp_avg_sq"][rows] = square
+        state["exp_avg"]._array[rows], state["exp_avg_sq"]._array[rows] = mean, square
         size = to_number(group["lr"]) * (1 - beta2**step) ** 0.5 / (1 - beta1**step)
-        p[rows] -= mean * size / (np.sqrt(square) + group["eps"])
+        self._add_sparse(p, g.like(mean / (np.sqrt(square) + group["eps"])), -size)

@@ -134,18 +134,18 @@ class AveragedModel(Module):
         if self.n_averaged == 0:
             for average, value in zip(averages, current):
                 average.copy_(value)
-        elif self.avg_fn is not None:
+        elif self.multi_avg_fn is None:
+            one = self.avg_fn or get_swa_avg_fn()
             for average, value in zip(averages, current):
-                average.copy_(self.avg_fn(average, value, self.n_averaged))
+                average.copy_(one(average, value, self.n_averaged))
         else:
-            update = self.multi_avg_fn or get_swa_multi_avg_fn()
             kinds: dict[Any, tuple[list[Any], list[Any]]] = {}
             for average, value in zip(averages, current):
                 group = kinds.setdefault(average.dtype, ([], []))
                 group[0].append(average)
                 group[1].append(value)
             for mine, new in kinds.values():
-                update(mine, new, self.n_averaged)
+                self.multi_avg_fn(mine, new, self.n_averaged)
         if not self.use_buffers:
             for mine_, new_ in zip(self.module.buffers(), model.buffers()):
                 mine_.copy_(new_)

@@ -1,6 +1,33 @@
 """`torch.utils`."""
 
+from __future__ import annotations
+
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
+from ..api.attach import missing as _missing
 from ..api.attach import suggest_names as _suggest_names
 from . import data as data
+from ._swap import swap_tensors as swap_tensors
+
+_LAZY = (
+    "_contextlib",
+    "_python_dispatch",
+    "_pytree",
+    "checkpoint",
+    "deterministic",
+    "dlpack",
+    "hooks",
+    "model_zoo",
+    "tensorboard",
+    "weak",
+)
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LAZY:
+        return _import_module(f"{__name__}.{name}")
+    raise _missing("torch.utils", name, globals())
+
 
 _suggest_names(__name__)

@@ -30,6 +30,15 @@ def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManag
     return nullcontext(), nullcontext()
 
 
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """(numbers, random states) of the accelerators that tensors are on: none."""
+    return [], []
+
+
+def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
+    """Take back what `get_device_states` gave: nothing."""
+
+
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     """Inside the block, checkpoints do or do not stop the second run when all saved tensors are there."""

@@ -57,3 +57,69 @@ def test_hints_for_a_tuple_and_for_no_layers():
 def test_help_has_no_comment_of_the_source():
     assert "----" not in (inspect.getdoc(nn.Module.__getattr__) or inspect.getcomments(nn.Module.__getattr__))
     assert "(out_features, in_features)" in nn.Linear.__doc__
+
+
+class Wrapped(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.module = nn.Linear(3, 2)
+
+
+def _without_super():
+    class M(nn.Module):
+        def __init__(self):
+            self.layer = nn.Linear(2, 2)
+
+    M()
+
+
+def _typing_error():
+    class M(nn.Module):
+        def foward(self, x):
+            return x
+
+    M()(torch.ones(1))
+
+
+@pytest.mark.parametrize(
+    ("mistake", "words"),
+    [
+        (_without_super, r"super\(\)\.__init__\(\) first"),
+        (_typing_error, "method named 'foward': was forward meant"),
+        (lambda: nn.ModuleList([nn.Linear(1, 1)])(torch.ones(1)), "only holds modules"),
+        (lambda: torch.optim.Adam(nn.Linear(2, 2).parameters(), learning_rate=0.1), r"(?s)^Adam.__init__\(\) got.*called lr$"),
+        (lambda: torch.optim.SGD(nn.Linear(2, 2).parameters(), 0.1, momentun=0.1), "called momentum"),
+        (lambda: torch.optim.SGD(nn.Linear(2, 2).parameters(), 0.1, zzz=0.1), "options are lr, momentum"),
+        (lambda: torch.ones(3).cuda(), "device = torch.device"),
+        (lambda: nn.Linear(1, 1).cuda(), "device = torch.device"),
+        (lambda: torch.ones(3, device="cuda"), "device = torch.device"),
+        (lambda: torch.cuda.init(), "device = torch.device"),
+        (lambda: torch.tensor([[1, 2], [3]]), "pad_sequence"),
+        (lambda: torch.tensor([1, 2], requires_grad=True), "dtype=torch.float32"),
+        (lambda: nn.MultiheadAttention(10, 3), "embed_dim=12 would fit 3 heads"),
+        (lambda: nn.Linear(3, 2).load_state_dict({"module.weight": torch.ones(2, 3)}), r"begins with 'module\.'"),
+        (lambda: Wrapped().load_state_dict(nn.Linear(3, 2).state_dict()), r"the model begins with 'module\.'"),
+        (lambda: nn.Linear(3, 2).load_state_dict(nn.Linear(4, 2).state_dict()), "other sizes"),
+        (lambda: nn.Linear(3, 2).load_state_dict({}), "lacks tensors"),
+        (lambda: nn.Linear(3, 2, bias=False).load_state_dict(nn.Linear(3, 2).state_dict()), "lacks: was it saved"),
+        (lambda: nn.Linear(3, 2).load_state_dict({"a": torch.ones(1)}), "other layers or names"),
+        (lambda: nn.CrossEntropyLoss()(torch.randn(4, 3), torch.randn(4)), "mse_loss"),
+    ],
+)
+def test_the_classics_have_a_hint(mistake, words):
+    with pytest.raises(Exception, match=r"\S") as caught:
+        mistake()
+    assert caught.match(words)
+
+
+def test_an_optimizer_is_copied_and_subclassed():
+    import copy
+
+    class Own(torch.optim.SGD):
+        def __init__(self, params, **kwargs):
+            super().__init__(params, **kwargs)
+
+    own = Own(nn.Linear(1, 1).parameters(), lr=0.5)
+    assert copy.deepcopy(own).param_groups[0]["lr"] == 0.5
+    with pytest.raises(TypeError, match="unexpected keyword argument 'rate'"):
+        Own(nn.Linear(1, 1).parameters(), rate=0.5)

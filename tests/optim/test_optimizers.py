@@ -139,7 +139,7 @@ def test_hooks_and_observers():
         def optimizer_step(self, optimizer):
             seen.append("step")
 
-        def optimizer_zero_grad(self, optimizer):
+        def zero_grad(self, tensors, set_to_none):
             seen.append("zero_grad")
 
     w = torch.nn.Parameter(torch.ones(1))

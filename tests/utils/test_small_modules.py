@@ -19,7 +19,7 @@ def test_trees():
     doubled = _pytree.tree_map_only(torch.Tensor, lambda t: t * 2, tree)
     assert doubled["a"][0].tolist() == [2, 2] and doubled["a"][1] == 3
     assert _pytree.tree_map(lambda a, b: a + b, {"k": (1, 2)}, {"k": (10, 20)}) == {"k": (11, 22)}
-    with pytest.raises(ValueError, match="one structure"):
+    with pytest.raises(ValueError, match="Node type mismatch"):
         _pytree.tree_map(lambda a, b: a, (1, 2), [1, 2, 3])
 
 

@@ -7,9 +7,39 @@ from typing import Any, Self
 
 from ... import dtypes
 from ...core.modes import no_grad
-from ...core.tensor import Tensor, make_tensor
+from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, UnsupportedError
 from ..parameter import Parameter, is_lazy
+
+
+def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """(dtype, device, memory format) of a call of `to`.
+
+    Raises:
+        TypeError: arguments that it does not take.
+    """
+    kind, where = kwargs.pop("dtype", None), kwargs.pop("device", None)
+    layout = kwargs.pop("memory_format", None)
+    kwargs.pop("non_blocking", None)
+    tensor = kwargs.pop("tensor", None)
+    if kwargs:
+        raise ArgumentTypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    rest, flagged = list(args), False  # flags come after a dtype only
+    if rest and isinstance(rest[0], Tensor):
+        tensor = rest.pop(0)
+    elif rest and dtypes.is_dtype(rest[0]):
+        kind = rest.pop(0)
+    elif rest:
+        where = rest.pop(0)
+        flagged = len(rest) > 0 and rest[0] is not None and not dtypes.is_dtype(rest[0])
+        kind = rest.pop(0) if rest and not flagged else kind
+    if flagged or (rest and not isinstance(rest[0], bool)):
+        raise ArgumentTypeError(
+            f"to() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})"
+        )
+    if tensor is not None:
+        kind, where = tensor.dtype, tensor.device
+    return dtypes.check_dtype(kind, "to"), where, layout
 
 
 class ConvertMixin:
@@ -34,9 +64,8 @@ class ConvertMixin:
                 param._array = fresh._array
             elif fresh.device == param.device:
                 param.data = fresh
-                param._grad = None if grad is None else make_tensor(grad._array)
-                if grad is not None and param._grad is not None:
-                    param._grad._rg = False
+                if grad is not None and grad is not param._grad:
+                    param._grad.data = grad
             else:
                 replaced = Parameter(fresh, param.requires_grad)
                 replaced._grad = grad
@@ -57,27 +86,7 @@ class ConvertMixin:
         Raises:
             TypeError: a dtype that is neither floating point nor complex.
         """
-        kind, where = kwargs.pop("dtype", None), kwargs.pop("device", None)
-        layout = kwargs.pop("memory_format", None)
-        kwargs.pop("non_blocking", None)
-        tensor = kwargs.pop("tensor", None)
-        if kwargs:
-            raise ArgumentTypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
-        rest, flagged = list(args), False  # flags come after a dtype only
-        if rest and isinstance(rest[0], Tensor):
-            tensor = rest.pop(0)
-        elif rest and isinstance(rest[0], dtypes.dtype):
-            kind = rest.pop(0)
-        elif rest:
-            where = rest.pop(0)
-            flagged = len(rest) > 0 and rest[0] is not None and not isinstance(rest[0], dtypes.dtype)
-            kind = rest.pop(0) if rest and not flagged else kind
-        if flagged or (rest and not isinstance(rest[0], bool)):
-            raise ArgumentTypeError(
-                f"to() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})"
-            )
-        if tensor is not None:
-            kind, where = tensor.dtype, tensor.device
+        kind, where, layout = parse_to(args, kwargs)
         if kind is not None and not (kind.is_floating_point or kind.is_complex):
             raise ArgumentTypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind}")
 

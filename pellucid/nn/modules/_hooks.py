@@ -305,16 +305,29 @@ class BackwardHookFunction(Function):
     """Passes tensors through; its nodes mark where a module begins and ends in the graph."""
 
     @staticmethod
-    def forward(ctx: Any, *tensors: Any) -> Any:
+    def forward(*tensors: Any) -> Any:
         """The tensors themselves, as new ones."""
-        ctx.mark_non_differentiable(*[t for t in tensors if not t.requires_grad])
-        ctx.set_materialize_grads(False)
         return tuple(t.view_as(t) for t in tensors)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """No gradient stays none."""
+        ctx.set_materialize_grads(False)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         """The gradients themselves."""
         return grads
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        """The tangents themselves."""
+        return tangents
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *tensors: Any) -> Any:
+        """All samples at once."""
+        return BackwardHookFunction.apply(*tensors), in_dims
 
 
 class _BackwardWatch:

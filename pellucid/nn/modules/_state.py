@@ -14,7 +14,7 @@ from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, OperationError
 from ..parameter import Parameter, is_lazy
 
-_EXTRA = "_extra_state"
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -110,7 +110,7 @@ class StateMixin:
         for name, value in self._own_state_items():
             destination[prefix + name] = value if keep_vars else _detached(value)
         if self._defines_extra_state("get_extra_state"):
-            destination[f"{prefix}{_EXTRA}"] = self.get_extra_state()
+            destination[f"{prefix}{_EXTRA_STATE_KEY_SUFFIX}"] = self.get_extra_state()
 
     def _own_state_items(self) -> Iterator[tuple[str, Any]]:
         for name, value in itertools.chain(self._parameters.items(), self._buffers.items()):
@@ -179,7 +179,7 @@ class StateMixin:
         if errors:
             raise OperationError(
                 "Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(errors)),
-                hint=_loading_hint(missing, unexpected),
+                hint=_loading_hint(missing, unexpected, errors),
             )
         return _IncompatibleKeys(missing, unexpected)
 
@@ -197,7 +197,7 @@ class StateMixin:
                 self._load_one_tensor(name, key, value, state_dict[key], assign, error_msgs)
             elif strict:
                 missing_keys.append(key)
-        extra = f"{prefix}{_EXTRA}"
+        extra = f"{prefix}{_EXTRA_STATE_KEY_SUFFIX}"
         if self._defines_extra_state("set_extra_state"):
             if extra in state_dict:
                 self.set_extra_state(state_dict[extra])
@@ -282,9 +282,23 @@ def _detached(value: Tensor) -> Any:
     return value if is_lazy(value) else value.detach()
 
 
-def _loading_hint(missing: list[str], unexpected: list[str]) -> str | None:
-    """The most frequent cause: a prefix that a wrapper put before every name."""
-    for prefix in ("module.", "_orig_mod."):
-        if unexpected and all(k.startswith(prefix) for k in unexpected) and {k[len(prefix) :] for k in unexpected} == set(missing):
-            return f"every name in the checkpoint begins with {prefix!r}: strip it, `{{k.removeprefix({prefix!r}): v for k, v in ...}}`"
+def _loading_hint(missing: list[str], unexpected: list[str], errors: list[str]) -> str | None:
+    """The likely cause: a prefix that a wrapper put before every name, another structure, or other sizes."""
+    if missing and unexpected:
+        long, short = sorted(
+            (unexpected[0], next((m for m in missing if m.endswith(unexpected[0])), missing[0])), key=len, reverse=True
+        )
+        prefix = long.removesuffix(short)
+        if prefix != long and prefix.endswith("."):
+            if all(k.startswith(prefix) and k.removeprefix(prefix) in missing for k in unexpected):
+                return f"every name in the checkpoint begins with {prefix!r}: {{k.removeprefix({prefix!r}): v for k, v in state.items()}}"
+            if all(prefix + k in missing for k in unexpected):
+                return f"every name in the model begins with {prefix!r}: {{{prefix!r} + k: v for k, v in state.items()}}, or load into the part"
+        return "the checkpoint was saved from a model with other layers or names: build the same model, or load what fits with strict=False"
+    if any(text.startswith("size mismatch") for text in errors):
+        return "the checkpoint was saved from a model with other sizes: build the model with the sizes in the checkpoint, or leave these keys out"
+    if missing:
+        return "the checkpoint lacks tensors of this model: was it saved from an older or smaller model? strict=False keeps their present values"
+    if unexpected:
+        return "the checkpoint has tensors that this model lacks: was it saved from a larger model? strict=False leaves them out"
     return None

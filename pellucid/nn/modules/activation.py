@@ -24,7 +24,7 @@ class _InPlace(Module):
 
 
 class ReLU(_InPlace):
-    """max(x, 0)."""
+    """Rectified linear unit: max(x, 0)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, self.inplace) if self.inplace else F.relu(input)
@@ -61,7 +61,7 @@ class Mish(_InPlace):
 
 
 class SELU(_InPlace):
-    """scale * (max(0, x) + min(0, alpha * (exp(x) - 1))) with the constants of self-normalising networks."""
+    """scale * (max(0, x) + min(0, alpha * (exp(x) - 1))) with the constants of self-normalizing networks."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
@@ -125,7 +125,7 @@ class Tanhshrink(Module):
 
 
 class GELU(Module):
-    """x times the normal distribution function of x; approximate="tanh" for the faster formula.
+    """Gaussian error linear unit: x times the standard normal distribution function of x; approximate="tanh" is faster.
 
     Source: Hendrycks, Gimpel, "Gaussian error linear units", 2016.
     """
@@ -158,7 +158,7 @@ class Threshold(Module):
 
 
 class RReLU(Module):
-    """Leaky ReLU whose slope is random in [lower, upper] while training, their mean otherwise."""
+    """Randomized leaky ReLU: during training the slope is random in [lower, upper], otherwise their mean."""
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -174,7 +174,7 @@ class RReLU(Module):
 
 
 class Hardtanh(Module):
-    """x limited to [min_val, max_val]."""
+    """x clamped to [min_val, max_val]."""
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -207,7 +207,7 @@ class ELU(Module):
 
 
 class CELU(Module):
-    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+    """Continuously differentiable ELU: max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -222,7 +222,7 @@ class CELU(Module):
 
 
 class GLU(Module):
-    """The first half of a dimension times the sigmoid of the second half."""
+    """Gated linear unit: the first half of a dimension times the sigmoid of the second half."""
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -250,7 +250,7 @@ class Hardshrink(Module):
 
 
 class Softshrink(Module):
-    """x moved towards 0 by lambd."""
+    """x shrunk towards 0 by lambd."""
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()

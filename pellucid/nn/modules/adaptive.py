@@ -26,7 +26,7 @@ _ASMoutput.__name__ = "ASMoutput"
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Frequent classes in a head, rarer ones in tail clusters of smaller and smaller width.
+    """Softmax over many classes: frequent classes in a head, rarer ones in clusters of decreasing width.
 
     Args:
         in_features: width of the input; n_classes: number of classes, sorted by frequency.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...errors import ArgumentValueError
+from ...errors import ArgumentValueError, hinted
 from .. import functional as F
 from .._functions import T
 from ..init import constant_, xavier_normal_, xavier_uniform_
@@ -15,7 +15,7 @@ from .module import Module
 
 
 class MultiheadAttention(Module):
-    """Attention of queries to keys and values, split into heads.
+    """Multi-head attention of queries to keys and values.
 
     Args:
         embed_dim: width of queries and results; num_heads: a divisor of it.
@@ -70,7 +70,11 @@ class MultiheadAttention(Module):
         self.batch_first = batch_first
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
-            raise AssertionError("embed_dim must be divisible by num_heads")
+            raise hinted(
+                AssertionError("embed_dim must be divisible by num_heads"),
+                f"each head gets embed_dim / num_heads features, and {embed_dim} / {num_heads} is not a whole number: "
+                f"embed_dim={self.head_dim * num_heads + num_heads} would fit {num_heads} heads",
+            )
 
         def new(*shape: int) -> Parameter:
             return Parameter(T.empty(shape, device=device, dtype=dtype))

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
+from ...core.modes import no_grad
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentValueError
 from .. import functional as F
@@ -54,7 +56,7 @@ class _NormBase(Module):
         if track_running_stats:
             self.register_buffer("running_mean", T.zeros(num_features, device=device, dtype=dtype))
             self.register_buffer("running_var", T.ones(num_features, device=device, dtype=dtype))
-            self.register_buffer("num_batches_tracked", make_tensor(np.zeros((), np.int64)).to(device=device))
+            self.register_buffer("num_batches_tracked", T.tensor(0, dtype=dtypes.int64, device=device))
         else:
             for name in ("running_mean", "running_var", "num_batches_tracked"):
                 self.register_buffer(name, None)
@@ -118,7 +120,7 @@ def _refuse_dims(input: Tensor, *allowed: int) -> None:
 
 
 class BatchNorm1d(_BatchNorm):
-    """Normalises each channel of (N, C) or (N, C, L) over the batch, then scales and shifts it by learned numbers.
+    """Batch normalization: normalizes each channel of (N, C) or (N, C, L) over the batch, then applies a learned scale and shift.
 
     Training mode uses the batch's mean and variance and updates the running ones; evaluation mode uses the running ones.
 
@@ -137,7 +139,7 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalisation of (N, C, H, W); arguments as in BatchNorm1d.
+    """Batch normalization of (N, C, H, W); arguments as in BatchNorm1d.
 
     Example:
         >>> import pellucid as torch
@@ -150,14 +152,23 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalisation of (N, C, D, H, W); arguments as in BatchNorm1d."""
+    """Batch normalization of (N, C, D, H, W); arguments as in BatchNorm1d."""
 
     def _check_input_dim(self, input: Tensor) -> None:
         _refuse_dims(input, 5)
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation of (N, C, ...); in one process there is nothing to synchronise."""
+    """Batch normalization of (N, C, ...) with the mean and variance over the batches of all ranks.
+
+    Without a process group, in evaluation, and for a group of one rank it is ordinary batch normalisation. The batches may differ in size.
+    Gradients flow through the statistics to all ranks; every rank has to call forward and backward as often as the others.
+
+    Args:
+        process_group: the ranks; default: all. The others are as in BatchNorm1d.
+
+    Source: Peng et al., "MegDet", 2018; PyTorch's `torch.nn.SyncBatchNorm`.
+    """
 
     def __init__(
         self,
@@ -178,6 +189,37 @@ class SyncBatchNorm(_BatchNorm):
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim < 2:
             raise ArgumentValueError(f"expected at least 2D input (got {input.ndim}D input)")
+
+    def forward(self, input: Tensor) -> Tensor:
+        from ... import distributed as dist
+
+        statistics = self.training or (self.running_mean is None and self.running_var is None)
+        if not (statistics and dist.is_initialized()) or dist.get_world_size(self.process_group) == 1:
+            return super().forward(input)
+        self._check_input_dim(input)
+        x: Any = input
+        axes = [0, *range(2, x.ndim)]
+        over = [1, -1, *[1] * (x.ndim - 2)]
+        # In float32 at least, and in two steps: the difference of a mean square and a squared mean would lose digits.
+        wide = x.float() if x.dtype in (dtypes.float16, dtypes.bfloat16) else x
+        count = T.tensor([x.numel() / max(x.shape[1], 1)], dtype=dtypes.float64)
+        dist.all_reduce(count, group=self.process_group)
+        n = float(count)
+        mean = dist.nn.all_reduce(wide.sum(axes), group=self.process_group) / n
+        centered = wide - mean.reshape(over)
+        var = dist.nn.all_reduce((centered * centered).sum(axes), group=self.process_group) / n
+        if self.training and self.track_running_stats:
+            with no_grad():
+                self.num_batches_tracked.add_(1)
+                share = 1.0 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
+                self.running_mean.mul_(1 - share).add_(mean.to(self.running_mean.dtype), alpha=share)
+                self.running_var.mul_(1 - share).add_((var * (n / max(n - 1, 1))).to(self.running_var.dtype), alpha=share)
+        result = centered * (var + self.eps).rsqrt().reshape(over)
+        if self.weight is not None:
+            result = result * self.weight.reshape(over)
+        if self.bias is not None:
+            result = result + self.bias.reshape(over)
+        return result.to(x.dtype)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
@@ -258,7 +300,7 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalises each channel of each sample of (N, C, L) or (C, L).
+    """Instance normalization: normalizes each channel of each sample of (N, C, L) or (C, L).
 
     Source: Ulyanov, Vedaldi, Lempitsky, "Instance normalization", 2016.
     """
@@ -267,13 +309,13 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalises each channel of each sample of (N, C, H, W) or (C, H, W)."""
+    """Instance normalization: normalizes each channel of each sample of (N, C, H, W) or (C, H, W)."""
 
     _dims = 2
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalises each channel of each sample of (N, C, D, H, W) or (C, D, H, W)."""
+    """Instance normalization: normalizes each channel of each sample of (N, C, D, H, W) or (C, D, H, W)."""
 
     _dims = 3
 
@@ -327,36 +369,36 @@ class _LazyNorm(LazyModuleMixin):
 
 
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
-    """BatchNorm1d whose `num_features` is found at the first call."""
+    """BatchNorm1d whose `num_features` is inferred at the first call."""
 
     cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
-    """BatchNorm2d whose `num_features` is found at the first call."""
+    """BatchNorm2d whose `num_features` is inferred at the first call."""
 
     cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
-    """BatchNorm3d whose `num_features` is found at the first call."""
+    """BatchNorm3d whose `num_features` is inferred at the first call."""
 
     cls_to_become = BatchNorm3d
 
 
 class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
-    """InstanceNorm1d whose `num_features` is found at the first call."""
+    """InstanceNorm1d whose `num_features` is inferred at the first call."""
 
     cls_to_become = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
-    """InstanceNorm2d whose `num_features` is found at the first call."""
+    """InstanceNorm2d whose `num_features` is inferred at the first call."""
 
     cls_to_become = InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
-    """InstanceNorm3d whose `num_features` is found at the first call."""
+    """InstanceNorm3d whose `num_features` is inferred at the first call."""
 
     cls_to_become = InstanceNorm3d

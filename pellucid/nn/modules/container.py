@@ -7,7 +7,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
-from typing import Any, Self
+from typing import Any, Self, overload
 
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, ArgumentValueError, IndexOutOfRangeError
@@ -31,7 +31,7 @@ class Container(Module):
 
 
 class Sequential(Module):
-    """Modules called one after the other, each with the result of the one before.
+    """A chain of modules: each is called with the output of the previous one.
 
     Example:
         >>> import pellucid as torch
@@ -62,6 +62,10 @@ class Sequential(Module):
             raise IndexOutOfRangeError(f"index {at} is out of range")
         return next(islice(self._modules, at % size, None))
 
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    @overload
+    def __getitem__(self, index: int) -> Module: ...
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self.__class__(OrderedDict(list(self._modules.items())[index]))
@@ -155,7 +159,7 @@ def _times(count: Any) -> int:
 
 
 class ModuleList(Module):
-    """A list of submodules. It is no module to call: its elements are called by the code that uses it."""
+    """A list of submodules. It has no forward: iterate over it, or call its elements."""
 
     _modules: dict[str, Module]  # type: ignore[assignment]
 
@@ -171,6 +175,10 @@ class ModuleList(Module):
             raise IndexOutOfRangeError(f"index {at} is out of range")
         return str(at % size)
 
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    @overload
+    def __getitem__(self, index: int) -> Module: ...
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self.__class__(list(self._modules.values())[index])
@@ -302,14 +310,15 @@ class ModuleDict(Module):
 
 
 def _pairs(given: Any, title: str) -> Iterator[tuple[str, Any]]:
-    """The pairs of a mapping (sorted where it is an unordered one) or of an iterable of pairs."""
+    """The pairs of a mapping (a ParameterDict sorts those of a plain one by name) or of an iterable of pairs."""
     if not isinstance(given, Iterable):
         raise ArgumentTypeError(
-            f"{title}{'s' if title == 'ParametersDict' else ''}.update should be called with an iterable of key/value pairs, but got "
+            f"{'ParametersDict' if title == 'ParameterDict' else title}.update should be called with an iterable of key/value pairs, but got "
             f"{type(given).__name__}"
         )
     if isinstance(given, Mapping) or hasattr(given, "items"):
-        yield from list(given.items())
+        ordered = title != "ParameterDict" or isinstance(given, (OrderedDict, ParameterDict))
+        yield from list(given.items()) if ordered else sorted(given.items(), key=lambda pair: pair[0])
         return
     for position, pair in enumerate(given):
         if not isinstance(pair, Iterable):
@@ -325,7 +334,7 @@ def _as_parameter(value: Any) -> Any:
 
 
 class ParameterList(Module):
-    """A list of parameters; tensors that are put in become parameters, other objects are kept as they are."""
+    """A list of parameters; tensors that you add become parameters, other objects stay unchanged."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -339,6 +348,10 @@ class ParameterList(Module):
             raise IndexOutOfRangeError(f"index {at} is out of range")
         return str(at % len(self))
 
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             out = self.__class__()
@@ -393,7 +406,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary of parameters, in the order of insertion; tensors that are put in become parameters."""
+    """A dictionary of parameters, in the order of insertion; tensors that you add become parameters."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

@@ -15,6 +15,9 @@ from ..parameter import Parameter, UninitializedParameter, is_lazy
 from .lazy import LazyModuleMixin
 from .module import Module
 from .utils import _ntuple, _reverse_repeat_tuple
+from .utils import _pair as _pair
+from .utils import _single as _single
+from .utils import _triple as _triple
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -146,7 +149,7 @@ _CONVOLUTIONS = {1: "conv1d", 2: "conv2d", 3: "conv3d"}  # looked up in F at eac
 
 
 class Conv1d(_Conv):
-    """Cross-correlation of (N, C, L) or (C, L) with learned kernels.
+    """1-d convolution: cross-correlation of (N, C, L) or (C, L) with learned kernels.
 
     Args:
         in_channels, out_channels: channels of input and result, both divisible by `groups`.
@@ -159,7 +162,7 @@ class Conv1d(_Conv):
 
 
 class Conv2d(_Conv):
-    """Cross-correlation of (N, C, H, W) or (C, H, W) with learned kernels; arguments as in Conv1d.
+    """2-d convolution: cross-correlation of (N, C, H, W) or (C, H, W) with learned kernels; arguments as in Conv1d.
 
     Example:
         >>> import pellucid as torch
@@ -171,7 +174,7 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W) with learned kernels; arguments as in Conv1d."""
+    """3-d convolution: cross-correlation of (N, C, D, H, W) or (C, D, H, W) with learned kernels; arguments as in Conv1d."""
 
     _dims = 3
 
@@ -236,19 +239,19 @@ _TRANSPOSED = {1: "conv_transpose1d", 2: "conv_transpose2d", 3: "conv_transpose3
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """The gradient of Conv1d with respect to its input, as a layer; `forward(input, output_size=None)`."""
+    """Transposed 1-d convolution, which is the gradient of Conv1d with respect to its input; `forward(input, output_size=None)`."""
 
     _dims = 1
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """The gradient of Conv2d with respect to its input, as a layer; `forward(input, output_size=None)`."""
+    """Transposed 2-d convolution, which is the gradient of Conv2d with respect to its input; `forward(input, output_size=None)`."""
 
     _dims = 2
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """The gradient of Conv3d with respect to its input, as a layer; `forward(input, output_size=None)`."""
+    """Transposed 3-d convolution, which is the gradient of Conv3d with respect to its input; `forward(input, output_size=None)`."""
 
     _dims = 3
 
@@ -295,36 +298,36 @@ class _LazyConv(LazyModuleMixin):
 
 
 class LazyConv1d(_LazyConv, Conv1d):
-    """Conv1d whose `in_channels` is found at the first call."""
+    """Conv1d whose `in_channels` is inferred at the first call."""
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyConv, Conv2d):
-    """Conv2d whose `in_channels` is found at the first call."""
+    """Conv2d whose `in_channels` is inferred at the first call."""
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyConv, Conv3d):
-    """Conv3d whose `in_channels` is found at the first call."""
+    """Conv3d whose `in_channels` is inferred at the first call."""
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyConv, ConvTranspose1d):
-    """ConvTranspose1d whose `in_channels` is found at the first call."""
+    """ConvTranspose1d whose `in_channels` is inferred at the first call."""
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConv, ConvTranspose2d):
-    """ConvTranspose2d whose `in_channels` is found at the first call."""
+    """ConvTranspose2d whose `in_channels` is inferred at the first call."""
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConv, ConvTranspose3d):
-    """ConvTranspose3d whose `in_channels` is found at the first call."""
+    """ConvTranspose3d whose `in_channels` is inferred at the first call."""
 
     cls_to_become = ConvTranspose3d

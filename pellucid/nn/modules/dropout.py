@@ -26,7 +26,7 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Sets each element to zero with probability p and divides the others by 1 - p, while training.
+    """During training, sets each element to zero with probability p and divides the others by 1 - p.
 
     Source: Hinton et al., "Improving neural networks by preventing co-adaptation of feature detectors", 2012.
     """
@@ -35,25 +35,25 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """Sets whole channels of (N, C, L) or (C, L) to zero."""
+    """During training, sets whole channels of (N, C, L) or (C, L) to zero."""
 
     _function = "dropout1d"
 
 
 class Dropout2d(_DropoutNd):
-    """Sets whole channels of (N, C, H, W) or (C, H, W) to zero."""
+    """During training, sets whole channels of (N, C, H, W) or (C, H, W) to zero."""
 
     _function = "dropout2d"
 
 
 class Dropout3d(_DropoutNd):
-    """Sets whole channels of (N, C, D, H, W) or (C, D, H, W) to zero."""
+    """During training, sets whole channels of (N, C, D, H, W) or (C, D, H, W) to zero."""
 
     _function = "dropout3d"
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean and variance of SELU's outputs.
+    """Dropout that preserves the mean and variance of SELU outputs.
 
     Source: Klambauer et al., "Self-normalizing neural networks", 2017.
     """

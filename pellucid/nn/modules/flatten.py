@@ -10,7 +10,7 @@ from .module import Module
 
 
 class Flatten(Module):
-    """Dimensions `start_dim` to `end_dim` joined into one.
+    """Flattens the dimensions `start_dim` to `end_dim` into one.
 
     Example:
         >>> import pellucid as torch
@@ -31,7 +31,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """One dimension split into several."""
+    """Splits one dimension into several."""
 
     def __init__(self, dim: int | str, unflattened_size: Any) -> None:
         super().__init__()

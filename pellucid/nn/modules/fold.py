@@ -20,7 +20,7 @@ class _Windows(Module):
 
 
 class Fold(_Windows):
-    """Windows (N, C * kernel, L) summed into an image (N, C, *output_size)."""
+    """Sums windows (N, C * kernel, L) into an image (N, C, *output_size); the adjoint of Unfold."""
 
     def __init__(self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Fold(_Windows):
 
 
 class Unfold(_Windows):
-    """Windows of an image (N, C, *) as columns (N, C * kernel, L)."""
+    """Extracts the sliding windows of an image (N, C, *) as columns (N, C * kernel, L)."""
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()

@@ -16,7 +16,7 @@ from .module import Module
 
 
 class Identity(Module):
-    """Returns its input; arguments of the constructor are ignored."""
+    """Returns its input. The constructor ignores its arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -26,16 +26,16 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """An affine map of the last dimension: `y = x @ weight.T + bias`, from (*, in_features) to (*, out_features).
+    """A linear layer: `y = x @ weight.T + bias`, from (*, in_features) to (*, out_features).
 
     Args:
-        in_features: size of the last dimension of what comes in.
-        out_features: size of the last dimension of the result.
-        bias: whether a bias is added and learned.
+        in_features: size of the last dimension of the input.
+        out_features: size of the last dimension of the output.
+        bias: whether to add a learned bias.
 
     Attributes:
-        weight: of shape (out_features, in_features), at first uniform in +-1/sqrt(in_features).
-        bias: of shape (out_features,), drawn in the same way; None without one.
+        weight: of shape (out_features, in_features), initially uniform in +-1/sqrt(in_features).
+        bias: of shape (out_features,), initialized in the same way; None with bias=False.
 
     The gradients of a loss L are `dL/dx = dL/dy @ weight`, `dL/dweight = dL/dy.T @ x` and `dL/dbias`, the sum of dL/dy over the rows.
 
@@ -84,7 +84,7 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class Bilinear(Module):
-    """`x1^T A_k x2 + b_k` for each output feature k."""
+    """A bilinear map of two inputs: `x1^T A_k x2 + b_k` for each output feature k."""
 
     weight: Tensor
     bias: Tensor | None
@@ -123,7 +123,7 @@ class Bilinear(Module):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """Linear whose `in_features` is the last dimension of the first input."""
+    """Linear whose `in_features` is inferred from the first input."""
 
     cls_to_become = Linear
     weight: Any

@@ -47,14 +47,14 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """|input - target|."""
+    """Mean absolute error: |input - target|."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class MSELoss(_Loss):
-    """(input - target)^2.
+    """Mean squared error: (input - target)^2.
 
     Example:
         >>> import pellucid as torch
@@ -67,7 +67,7 @@ class MSELoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """-input[target]: negative log-likelihood of class `target` (int64) where `input` (N, C, ...) holds log-probabilities."""
+    """Negative log-likelihood: -input[target], where `input` (N, C, ...) holds log-probabilities and `target` class numbers (int64)."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class NLLLoss2d(NLLLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """Negative log-likelihood of softmax(input); `input` (N, C, ...) holds scores, `target` classes or class probabilities.
+    """Cross-entropy of raw scores: `input` is (N, C, ...), `target` holds class numbers or class probabilities.
 
     Args:
         weight: one factor for each class.
@@ -130,7 +130,7 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """Cross-entropy of a linear layer's scores: the layer is part of the loss.
+    """Cross-entropy loss with its linear layer included.
 
     Args:
         in_features, num_classes, bias: of the layer; out_features: further dimensions of its result.
@@ -184,7 +184,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
 
 class PoissonNLLLoss(_Loss):
-    """exp(input) - target * input, or with log_input=False input - target * log(input + eps)."""
+    """Poisson negative log-likelihood: exp(input) - target * input, or with log_input=False input - target * log(input + eps)."""
 
     def __init__(
         self,
@@ -207,7 +207,7 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """(log(var) + (input - target)^2 / var) / 2."""
+    """Gaussian negative log-likelihood: (log(var) + (input - target)^2 / var) / 2."""
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
@@ -219,7 +219,7 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """target * (log(target) - input), where `input` holds log-probabilities; also reduction="batchmean"."""
+    """Kullback-Leibler divergence: target * (log(target) - input), where `input` holds log-probabilities; also reduction="batchmean"."""
 
     def __init__(
         self,
@@ -236,14 +236,14 @@ class KLDivLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """Binary cross-entropy of probabilities."""
+    """Binary cross-entropy of probabilities (the output of a sigmoid)."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Binary cross-entropy of sigmoid(input), computed stably; `pos_weight` multiplies the loss of positive targets."""
+    """Sigmoid and binary cross-entropy in one, numerically stable: takes raw scores; `pos_weight` multiplies the loss of positive targets."""
 
     def __init__(
         self,
@@ -264,7 +264,7 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """input where target is 1, max(0, margin - input) where it is -1."""
+    """Hinge loss for embeddings: input where target is 1, max(0, margin - input) where it is -1."""
 
     def __init__(
         self,
@@ -281,14 +281,14 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Hinge loss between the classes named in `target` (ended by -1) and all others."""
+    """Multi-label hinge loss between the classes listed in `target` (padded with -1) and all others."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class SmoothL1Loss(_Loss):
-    """Quadratic below `beta`, linear above."""
+    """Smooth L1 loss of input - target: quadratic below `beta`, linear above."""
 
     def __init__(
         self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0
@@ -301,7 +301,7 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Quadratic below `delta`, linear above with slope `delta`."""
+    """Huber loss of input - target: quadratic below `delta`, linear above with slope `delta`."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -314,7 +314,7 @@ class HuberLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target * input)) for targets 1 and -1."""
+    """Logistic loss: log(1 + exp(-target * input)) for targets 1 and -1."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(input, target, reduction=self.reduction)
@@ -328,7 +328,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """1 - cos(x1, x2) where target is 1, max(0, cos(x1, x2) - margin) where it is -1."""
+    """Cosine embedding loss: 1 - cos(x1, x2) where target is 1, max(0, cos(x1, x2) - margin) where it is -1."""
 
     def __init__(
         self,
@@ -345,7 +345,7 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """max(0, -target * (input1 - input2) + margin)."""
+    """Margin ranking loss: max(0, -target * (input1 - input2) + margin)."""
 
     def __init__(
         self,
@@ -362,7 +362,7 @@ class MarginRankingLoss(_Loss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """Mean over the classes of max(0, margin - input[target] + input[class])^p."""
+    """Multi-class hinge loss: the mean over the classes of max(0, margin - input[target] + input[class])^p."""
 
     def __init__(
         self,
@@ -386,7 +386,7 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin) with p-norm distances.
+    """Triplet loss: max(0, d(anchor, positive) - d(anchor, negative) + margin) with p-norm distances.
 
     Source: Balntas et al., "Learning shallow convolutional feature descriptors with triplet losses", 2016.
     """
@@ -441,7 +441,7 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """Connectionist temporal classification: -log probability of a label sequence, over all its alignments.
+    """Connectionist temporal classification: the negative log-probability of a label sequence, summed over all alignments.
 
     Source: Graves et al., "Connectionist temporal classification", 2006.
     """
@@ -456,7 +456,7 @@ class CTCLoss(_Loss):
 
 
 class PairwiseDistance(Module):
-    """p-norm of x1 - x2 + eps over the last dimension."""
+    """Pairwise distance: the p-norm of x1 - x2 + eps over the last dimension."""
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()

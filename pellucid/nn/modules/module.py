@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -9,11 +10,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 from ...api.attach import LENT, missing
+from ...api.gradients import clear_gradients
 from ...api.notebook import module_html
 from ...core import observe
 from ...core.modes import state
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, ArgumentValueError, MissingAttributeError, MissingKeyError
+from ...errors import ArgumentTypeError, ArgumentValueError, MissingAttributeError, MissingKeyError, hinted
 from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._convert import ConvertMixin
@@ -27,6 +29,7 @@ from ._hooks import register_module_full_backward_pre_hook as register_module_fu
 from ._hooks import register_module_module_registration_hook as register_module_module_registration_hook
 from ._hooks import register_module_parameter_registration_hook as register_module_parameter_registration_hook
 from ._naming import add_indent, typename
+from ._state import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
 from ._state import StateMixin
 from ._state import _IncompatibleKeys as _IncompatibleKeys
 from ._tables import HOOKS, Hooks, Members, adopt
@@ -38,6 +41,25 @@ _set = object.__setattr__
 def is_parameter(value: Any) -> bool:
     """True for a Parameter, also one made of a custom tensor type."""
     return isinstance(value, Parameter) or (isinstance(value, Tensor) and getattr(value, "_is_param", False))
+
+
+_NO_INIT = "call super().__init__() first, as the first line of your module's __init__"
+
+
+def _without_forward(cls: type) -> Exception:
+    """PyTorch's error for a module without `forward`, and the method that may have been meant."""
+    error = NotImplementedError(f'Module [{cls.__name__}] is missing the required "forward" function')
+    own = [name for kind in cls.__mro__[: cls.__mro__.index(Module)] for name in vars(kind)]
+    close = difflib.get_close_matches("forward", own, n=1)
+    if close:
+        return hinted(error, f"{cls.__name__} has a method named {close[0]!r}: was forward meant?")
+    if not own:
+        return error
+    if cls.__module__.startswith(__name__.partition(".")[0] + "."):
+        return hinted(error, f"{cls.__name__} only holds modules: call its items, or use nn.Sequential")
+    return hinted(
+        error, f"define forward(self, x) in {cls.__name__}; is it indented to stand inside the class, and not inside __init__?"
+    )
 
 
 class Module(HooksMixin, StateMixin, ConvertMixin):
@@ -99,7 +121,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
 
         def forward(self, *input: Any) -> Any:
             """Compute the result; defined by the subclass."""
-            raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+            raise _without_forward(type(self))
 
     # ---- the call ------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -151,7 +173,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         params = own.get("_parameters")
         if is_parameter(value):
             if params is None:
-                raise MissingAttributeError("cannot assign parameters before Module.__init__() call")
+                raise MissingAttributeError("cannot assign parameters before Module.__init__() call", hint=_NO_INIT)
             self._forget_attribute(name, "_parameters")
             self.register_parameter(name, value)
             return
@@ -166,7 +188,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         modules = own.get("_modules")
         if isinstance(value, Module):
             if modules is None:
-                raise MissingAttributeError("cannot assign module before Module.__init__() call")
+                raise MissingAttributeError("cannot assign module before Module.__init__() call", hint=_NO_INIT)
             self._forget_attribute(name, "_modules")
             modules[name] = _hooks.on_registration("module", self, name, value)
             return
@@ -234,7 +256,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
     def register_buffer(self, name: str, tensor: Tensor | Buffer | None, persistent: bool = True) -> None:
         """Add a tensor that is state but no parameter; part of the `state_dict` when `persistent`."""
         if "_buffers" not in self.__dict__:
-            raise MissingAttributeError("cannot assign buffer before Module.__init__() call")
+            raise MissingAttributeError("cannot assign buffer before Module.__init__() call", hint=_NO_INIT)
         self._check_registered_name("buffer", name, self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise ArgumentTypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
@@ -247,7 +269,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter, or None for one that is switched off."""
         if "_parameters" not in self.__dict__:
-            raise MissingAttributeError("cannot assign parameter before Module.__init__() call")
+            raise MissingAttributeError("cannot assign parameter before Module.__init__() call", hint=_NO_INIT)
         self._check_registered_name("parameter", name, self._parameters)
         if param is not None:
             if not is_parameter(param):
@@ -414,17 +436,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Reset the gradients of all parameters: to None, or to zeros without `set_to_none`."""
-        for p in self.parameters():
-            if p._grad is None:
-                continue
-            if set_to_none:
-                p.grad = None
-            else:
-                if p._grad.grad_fn is not None:
-                    p._grad.detach_()
-                else:
-                    p._grad.requires_grad_(False)
-                p._grad.zero_()
+        clear_gradients(list(self.parameters()), set_to_none)
 
     def share_memory(self) -> Self:
         """The module itself, its tensors marked for sharing between processes."""
@@ -507,6 +519,11 @@ def _enter(module: Module) -> str:
         path = f"{above}.{name}" if name else above
     _running.stack.append((module, path))
     return path
+
+
+_global_parameter_registration_hooks = _hooks._registration["parameter"]
+_global_module_registration_hooks = _hooks._registration["module"]
+_global_buffer_registration_hooks = _hooks._registration["buffer"]
 
 
 def __getattr__(name: str) -> Any:

@@ -21,7 +21,7 @@ def _shape(normalized_shape: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(Module):
-    """Normalises over the last dimensions, then scales and shifts element by element.
+    """Layer normalization: normalizes over the last dimensions, then applies a learned scale and shift.
 
     Args:
         normalized_shape: sizes of the last dimensions.
@@ -74,7 +74,7 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """Divides by the root of the mean square over the last dimensions, then scales element by element.
+    """RMS normalization: divides by the root mean square over the last dimensions, then applies a learned scale.
 
     Source: Zhang, Sennrich, "Root mean square layer normalization", 2019.
     """
@@ -110,7 +110,7 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Normalises groups of channels of (N, C, *), sample by sample.
+    """Group normalization: normalizes groups of channels of (N, C, *), sample by sample.
 
     Source: Wu, He, "Group normalization", 2018.
     """
@@ -176,7 +176,7 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """Local response normalisation of (N, C, H, W) over `size` neighbouring channels and the first one.
+    """Local response normalization of (N, C, H, W) over `size` neighbouring channels and the first one.
 
     The gradient is that of the result. PyTorch 2.13's is not: it differs from finite differences.
     """

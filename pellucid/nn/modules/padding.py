@@ -131,18 +131,18 @@ class ReplicationPad3d(_ReplicationPadNd):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Pads the last dimension as if it were a ring."""
+    """Pads the last dimension circularly, as if it were a ring."""
 
     _dims = 1
 
 
 class CircularPad2d(_CircularPadNd):
-    """Pads the last two dimensions as if they were rings."""
+    """Pads the last two dimensions circularly, as if they were rings."""
 
     _dims = 2
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pads the last three dimensions as if they were rings."""
+    """Pads the last three dimensions circularly, as if they were rings."""
 
     _dims = 3

@@ -9,7 +9,7 @@ from .module import Module
 
 
 class PixelShuffle(Module):
-    """(*, C r^2, H, W) to (*, C, H r, W r).
+    """Rearranges channels into pixels: (*, C r^2, H, W) to (*, C, H r, W r).
 
     Source: Shi et al., "Real-time single image and video super-resolution using an efficient sub-pixel CNN", 2016.
     """
@@ -26,7 +26,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """(*, C, H r, W r) to (*, C r^2, H, W)."""
+    """Rearranges pixels into channels: (*, C, H r, W r) to (*, C r^2, H, W)."""
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """Channels of (N, C, *) dealt out anew over `groups`."""
+    """Rearranges the channels of (N, C, *): splits them into `groups` and interleaves these."""
 
     def __init__(self, groups: int) -> None:
         super().__init__()

@@ -43,14 +43,14 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The largest value of each window of (N, C, L) or (C, L); with `return_indices` its position as well."""
+    """Max pooling: the largest value of each window of (N, C, L) or (C, L); with `return_indices`, its position as well."""
 
     def forward(self, input: Tensor) -> Any:
         return self._pool(F.max_pool1d, input)
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The largest value of each window of (N, C, H, W) or (C, H, W); with `return_indices` its position as well.
+    """Max pooling: the largest value of each window of (N, C, H, W) or (C, H, W); with `return_indices`, its position as well.
 
     Example:
         >>> import pellucid as torch
@@ -63,7 +63,7 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest value of each window of (N, C, D, H, W) or (C, D, H, W); with `return_indices` its position as well."""
+    """Max pooling: the largest value of each window of (N, C, D, H, W) or (C, D, H, W); with `return_indices`, its position as well."""
 
     def forward(self, input: Tensor) -> Any:
         return self._pool(F.max_pool3d, input)
@@ -88,25 +88,25 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Puts values back where MaxPool1d found them, zeros elsewhere."""
+    """Inverse of MaxPool1d: puts values back at their positions, with zeros elsewhere."""
 
     _dims = 1
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts values back where MaxPool2d found them, zeros elsewhere."""
+    """Inverse of MaxPool2d: puts values back at their positions, with zeros elsewhere."""
 
     _dims = 2
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts values back where MaxPool3d found them, zeros elsewhere."""
+    """Inverse of MaxPool3d: puts values back at their positions, with zeros elsewhere."""
 
     _dims = 3
 
 
 class AvgPool1d(Module):
-    """The mean of each window of (N, C, L) or (C, L)."""
+    """Average pooling: the mean of each window of (N, C, L) or (C, L)."""
 
     def __init__(
         self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
@@ -154,14 +154,14 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool2d(_AvgPoolNd):
-    """The mean of each window of (N, C, H, W) or (C, H, W)."""
+    """Average pooling: the mean of each window of (N, C, H, W) or (C, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.avg_pool2d, input)
 
 
 class AvgPool3d(_AvgPoolNd):
-    """The mean of each window of (N, C, D, H, W) or (C, D, H, W)."""
+    """Average pooling: the mean of each window of (N, C, D, H, W) or (C, D, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.avg_pool3d, input)
@@ -201,7 +201,7 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """The largest value of each of a given number of windows at random places.
+    """Max pooling over a given number of windows at random positions.
 
     Source: Graham, "Fractional max-pooling", 2014.
     """
@@ -228,21 +228,21 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """The p-norm of each window of (N, C, L) or (C, L)."""
+    """Power-average pooling: the p-norm of each window of (N, C, L) or (C, L)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool2d(_LPPoolNd):
-    """The p-norm of each window of (N, C, H, W) or (C, H, W)."""
+    """Power-average pooling: the p-norm of each window of (N, C, H, W) or (C, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool3d(_LPPoolNd):
-    """The p-norm of each window of (N, C, D, H, W) or (C, D, H, W)."""
+    """Power-average pooling: the p-norm of each window of (N, C, D, H, W) or (C, D, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
@@ -263,19 +263,19 @@ class _AdaptivePool(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptivePool):
-    """Means of windows chosen so that the result has `output_size` elements."""
+    """Average pooling whose windows are chosen so that the result has `output_size` elements."""
 
     _function = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptivePool):
-    """Means of windows chosen so that the result has `output_size` (a number, or a pair in which None keeps a size)."""
+    """Average pooling whose windows are chosen so that the result has `output_size` (a number, or a pair in which None keeps a size)."""
 
     _function = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_AdaptivePool):
-    """Means of windows chosen so that the result has `output_size` (a number, or a triple in which None keeps a size)."""
+    """Average pooling whose windows are chosen so that the result has `output_size` (a number, or a triple in which None keeps a size)."""
 
     _function = "adaptive_avg_pool3d"
 
@@ -290,18 +290,18 @@ class _AdaptiveMaxPool(_AdaptivePool):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """Largest values of windows chosen so that the result has `output_size` elements."""
+    """Max pooling whose windows are chosen so that the result has `output_size` elements."""
 
     _function = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """Largest values of windows chosen so that the result has `output_size`."""
+    """Max pooling whose windows are chosen so that the result has `output_size`."""
 
     _function = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """Largest values of windows chosen so that the result has `output_size`."""
+    """Max pooling whose windows are chosen so that the result has `output_size`."""
 
     _function = "adaptive_max_pool3d"

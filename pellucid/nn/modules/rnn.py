@@ -343,7 +343,7 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units over sequences. Args: as RNN's without nonlinearity.
+    """Gated recurrent units over sequences. Arguments as in RNN, without nonlinearity.
 
     Source: Cho et al., "Learning phrase representations using RNN encoder-decoder", 2014.
     """
@@ -420,7 +420,7 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """One step of RNN: (B, input_size) or (input_size,), and the state, to the next state."""
+    """One step of an RNN: maps (B, input_size) or (input_size,) and the state to the next state."""
 
     def __init__(
         self,
@@ -441,7 +441,7 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of LSTM: the input and (h, c), to the next (h, c)."""
+    """One step of an LSTM: maps the input and (h, c) to the next (h, c)."""
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
@@ -453,7 +453,7 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of GRU: the input and the state, to the next state."""
+    """One step of a GRU: maps the input and the state to the next state."""
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)

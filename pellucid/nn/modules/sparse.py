@@ -51,14 +51,14 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """Rows of a table: integers of any shape to that shape + (embedding_dim,).
+    """A lookup table: maps integers of any shape to rows, of that shape + (embedding_dim,).
 
     Args:
         padding_idx: a row that gets no gradient and starts as zeros.
         max_norm: rows that are looked up are scaled down to this norm, in place.
         norm_type: the p of that norm.
         scale_grad_by_freq: divide each row's gradient by the number of times it was looked up.
-        sparse: accepted; gradients are dense.
+        sparse: the weight's gradient is a sparse tensor of the rows that were looked up.
 
     Example:
         >>> import pellucid as torch
@@ -127,7 +127,7 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima of rows of a table, bag by bag.
+    """Looks up rows of a table and reduces each bag of them to its sum, mean or maximum.
 
     `forward(input, offsets=None, per_sample_weights=None)`: `input` (B, N) holds B bags of N, or is 1-d with the starts of the bags
     in `offsets`; the result is (B, embedding_dim).

@@ -10,7 +10,7 @@ from typing import Any
 from ...core.tensor import Tensor
 from ...errors import OperationError
 from .. import functional as F
-from .._attention import canonical_mask
+from .._attention import _none_or_dtype, canonical_mask
 from .._functions import T
 from ..init import xavier_uniform_
 from .activation import GELU, ReLU
@@ -51,6 +51,21 @@ def _sequence_length(x: Tensor, batch_first: bool) -> int | None:
     return x.shape[1 if batch_first else 0] if x.ndim == 3 else None
 
 
+# Libraries take these from here by PyTorch's names.
+_detect_is_causal_mask, _get_seq_len = _is_causal, _sequence_length
+
+
+def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
+    """The function of a name, "relu" or "gelu"."""
+    if activation not in ("relu", "gelu"):
+        raise OperationError(f"activation should be relu/gelu, not {activation}")
+    return _activation(activation)
+
+
+def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+    return causal_mask(sz, device, dtype)
+
+
 class _Layer(Module):
     """What layers of encoder and decoder share."""
 
@@ -82,7 +97,7 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and a feed-forward network, each with a residual connection and layer normalisation.
+    """Self-attention and a feed-forward network, each with a residual connection and layer normalization.
 
     Args:
         d_model: width; nhead: heads; dim_feedforward: width of the feed-forward network.
@@ -119,16 +134,15 @@ class TransformerEncoderLayer(_Layer):
             d_model, nhead, dim_feedforward, dropout, layer_norm_eps, batch_first, norm_first, bias, ("self_attn",), 2, device, dtype
         )  # fmt: skip
         self.activation = _activation(activation)
-        # Equal, not the same: while a tensor type with `__torch_function__` exists, `F.relu` is a dispatching form of the default above.
-        relu = F.relu == self.activation or isinstance(self.activation, ReLU)
-        gelu = F.gelu == self.activation or isinstance(self.activation, GELU)
+        relu = self.activation is F.relu or isinstance(self.activation, ReLU)
+        gelu = self.activation is F.gelu or isinstance(self.activation, GELU)
         self.activation_relu_or_gelu = 1 if relu else 2 if gelu else 0
 
     def forward(
         self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False
     ) -> Tensor:
         """`src` after the layer; masks as in MultiheadAttention."""
-        padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src_mask, "src_mask", src.dtype)
+        padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", _none_or_dtype(src_mask), "src_mask", src.dtype)
         mask = canonical_mask(src_mask, "src_mask", None, "", src.dtype)
         x = src
         if self.norm_first:
@@ -145,7 +159,7 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to the encoder's result, and a feed-forward network. Arguments as in TransformerEncoderLayer."""
+    """Self-attention, cross-attention to the encoder's output, and a feed-forward network. Arguments as in TransformerEncoderLayer."""
 
     self_attn: MultiheadAttention
     multihead_attn: MultiheadAttention
@@ -214,8 +228,12 @@ def _clones(module: Module, count: int) -> ModuleList:
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 
+def _get_clones(module: Module, N: int) -> ModuleList:
+    return _clones(module, N)
+
+
 class TransformerEncoder(Module):
-    """A stack of copies of one encoder layer, and a normalisation at the end.
+    """A stack of copies of one encoder layer, with an optional final normalization.
 
     `enable_nested_tensor` and `mask_check` are accepted; padding is always handled by masks.
     """
@@ -248,7 +266,7 @@ class TransformerEncoder(Module):
         is_causal: bool | None = None,
     ) -> Tensor:
         """`src` after all layers."""
-        padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", mask, "mask", src.dtype)
+        padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", _none_or_dtype(mask), "mask", src.dtype)
         mask = canonical_mask(mask, "mask", None, "", src.dtype)
         attention = getattr(self.layers[0], "self_attn", None)
         size = _sequence_length(src, getattr(attention, "batch_first", False))
@@ -279,7 +297,7 @@ def _why_no_nested(layer: Any) -> str:
 
 
 class TransformerDecoder(Module):
-    """A stack of copies of one decoder layer, and a normalisation at the end."""
+    """A stack of copies of one decoder layer, with an optional final normalization."""
 
     def __init__(self, decoder_layer: Any, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -311,7 +329,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """Encoder and decoder with their attention to each other.
+    """A Transformer: an encoder, and a decoder that attends to its output.
 
     Args: as in TransformerEncoderLayer, the numbers of layers, and `custom_encoder`, `custom_decoder` to replace either.
 

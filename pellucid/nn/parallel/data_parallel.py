@@ -8,7 +8,7 @@ from ..modules.module import Module
 
 
 class DataParallel(Module):
-    """Calls `module`, which stays where it is: without several GPUs there is nothing to divide a batch among.
+    """Calls `module` unchanged: without several GPUs there is nothing to split a batch over.
 
     Names in the `state_dict` begin with "module.", as in PyTorch.
     """

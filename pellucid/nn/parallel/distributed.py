@@ -1,19 +1,267 @@
-"""Training by several processes, of which there is one here."""
+"""Training by several processes, each with a copy of the model and a part of each batch."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from ...errors import ArgumentValueError
+import numpy as np
+
+from ...core import tracing
+from ...core.modes import local
+from ...core.tensor import make_tensor
+from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, UnsupportedError
 from ..modules.module import Module
+from ..parameter import UninitializedParameter
 
 
 class DistributedDataParallel(Module):
-    """Refused: there are no process groups. `torch.distributed.is_available()` says so beforehand.
+    """A module whose gradients are averaged over all ranks during backward; all ranks begin with rank 0's parameters and buffers.
+
+    Each rank computes the mean loss of its part of the batch; with parts of one size, the ranks together make the step that one process
+    makes with the whole batch.
+
+    Args:
+        module: the model, with the same parameters on all ranks.
+        broadcast_buffers: overwrite buffers by rank 0's before each forward.
+        process_group: the ranks; default: all.
+        bucket_cap_mb: size of the buckets in which gradients travel; default 25.
+        find_unused_parameters: allow parameters that a forward does not use; they are looked for in each forward.
+        gradient_as_bucket_view: gradients are parts of the buckets, which saves a copy of them.
+        static_graph: each iteration uses the same parameters as often as the first.
+
+    Attributes:
+        module: the model.
+        require_backward_grad_sync: False inside `no_sync`.
 
     Raises:
-        ValueError: always.
+        ValueError: there is no process group. RuntimeError: no parameter requires a gradient, or the ranks' parameters differ; at the next
+            forward: parameters had no gradient, which are named with the reason.
     """
 
-    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
-        raise ArgumentValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+    def __init__(
+        self,
+        module: Module,
+        device_ids: Any = None,
+        output_device: Any = None,
+        dim: int = 0,
+        broadcast_buffers: bool | None = None,
+        init_sync: bool = True,
+        process_group: Any = None,
+        bucket_cap_mb: float | None = None,
+        find_unused_parameters: bool = False,
+        check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False,
+        static_graph: bool = False,
+        delay_all_reduce_named_params: Any = None,
+        param_to_hook_all_reduce: Any = None,
+        mixed_precision: Any = None,
+        device_mesh: Any = None,
+        skip_all_reduce_unused_params: bool = False,
+        bucket_cap_mb_list: Any = None,
+        batched_grad_copy: bool = False,
+        forward_sync_buffers: bool | None = None,
+    ) -> None:
+        # Not as attributes of the package: under the alias `torch` it has PyTorch's names alone.
+        from ...distributed.groups import group_of
+        from ...distributed.reducer import FIRST_BUCKET, Reducer, broadcast_coalesced
+
+        super().__init__()
+        for name, value in (
+            ("delay_all_reduce_named_params", delay_all_reduce_named_params), ("mixed_precision", mixed_precision),
+            ("param_to_hook_all_reduce", param_to_hook_all_reduce), ("device_mesh", device_mesh), ("bucket_cap_mb_list", bucket_cap_mb_list),
+            ("skip_all_reduce_unused_params", skip_all_reduce_unused_params or None),
+        ):  # fmt: skip
+            if value is not None:
+                raise UnsupportedError(f"DistributedDataParallel: {name} is not supported")
+        self.process_group = group_of(process_group)
+        if device_ids or output_device is not None:
+            kinds = {p.device for p in module.parameters()}
+            raise ArgumentValueError(
+                "DistributedDataParallel device_ids and output_device arguments only work with single-device/multiple-device GPU modules or "
+                f"CPU modules, but got device_ids {device_ids}, output_device {output_device}, and module parameters {kinds}."
+            )
+        self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
+        everything = [(n, p) for n, p in module.named_parameters() if n not in self.parameters_to_ignore]
+        named = [(n, p) for n, p in everything if p.requires_grad]
+        if any(isinstance(p, UninitializedParameter) for _, p in everything):
+            raise OperationError(
+                "Modules with uninitialized parameters can't be used with `DistributedDataParallel`. Run a dummy forward pass to correctly "
+                "initialize the modules"
+            )
+        if not named:
+            raise OperationError(
+                "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
+            )
+        self.module = module
+        self.device_ids, self.output_device, self.dim = None, None, dim
+        self.broadcast_buffers = broadcast_buffers is not False and forward_sync_buffers is not False
+        self.forward_sync_buffers = self.broadcast_buffers
+        self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
+        self.gradient_as_bucket_view = gradient_as_bucket_view
+        self.require_backward_grad_sync = self.require_forward_param_sync = True
+        self._join: dict[str, Any] | None = None
+        self._coalesced = broadcast_coalesced
+        if init_sync:
+            self._same_parameters(everything)
+            self._coalesced([*(p for _, p in everything), *self._buffers_to_share()], self.process_group)
+        cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * 1024 * 1024)
+        self.reducer = Reducer(
+            named, self.process_group, cap, find_unused_parameters, static_graph, gradient_as_bucket_view,
+            min(cap, FIRST_BUCKET) if bucket_cap_mb is None else cap,
+        )  # fmt: skip
+
+    def _same_parameters(self, named: list[tuple[str, Any]]) -> None:
+        """Raise where rank 0 has other parameters than this rank; all ranks compare with rank 0."""
+        from ... import distributed as dist
+
+        mine = [(name, list(p.shape), str(p.dtype)) for name, p in named]
+        shared = [mine]
+        dist.broadcast_object_list(shared, group=self.process_group, group_src=0)
+        rank, theirs = self.process_group.rank(), shared[0]
+        text = ""
+        if len(mine) != len(theirs):
+            text = (
+                f"DDP expects same model across all ranks, but Rank {rank} has {len(mine)} params, while rank 0 has inconsistent "
+                f"{len(theirs)} params."
+            )
+        for k, (a, b) in enumerate(zip(mine, theirs, strict=False)):
+            if not text and a[1:] != b[1:]:
+                text = f"[{rank}]: params[{k}] in this process with sizes {a[1]} appears not to match sizes of the same param in process 0."
+                text += f" ({a[0]}: {a[2]}{a[1]} here, {b[2]}{b[1]} there)"
+        found: list[str] = [""] * self.process_group.size()
+        dist.all_gather_object(found, text, self.process_group)
+        wrong = [said for said in found if said]
+        if wrong:
+            raise OperationError(text or wrong[0])
+
+    def _buffers_to_share(self) -> list[Any]:
+        return [b for n, b in self.module.named_buffers() if n not in self.parameters_to_ignore]
+
+    # ---- calls -------------------------------------------------------------------------------
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        reducing = local.grad and self.require_backward_grad_sync
+        if self._join is not None:
+            self._announce()
+        if reducing:
+            tracing.aside(self.reducer.check_finished)
+        if self.require_forward_param_sync and self.broadcast_buffers:
+            buffers = self._buffers_to_share()
+            if buffers:
+                self._coalesced(buffers, self.process_group, self._source())
+        output = self.module(*inputs, **kwargs)
+        if reducing:
+            self.reducer.prepare(output)
+            self.require_forward_param_sync = True
+        else:
+            self.reducer.pause()
+            self.require_forward_param_sync = False if local.grad else self.require_forward_param_sync
+        return output
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """A block whose forwards are followed by backwards that add up gradients on this rank alone.
+
+        The first forward and backward after it reduce the sum.
+        """
+        before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = before
+
+    def register_comm_hook(self, state: Any, hook: Callable[[Any, Any], Any]) -> None:
+        """Have `hook(state, bucket)` reduce the buckets; it returns a future of the reduced buffer (the mean is its business, too).
+
+        Raises:
+            TypeError: it cannot be called. RuntimeError: there is one already.
+        """
+        if not callable(hook):
+            raise ArgumentTypeError("Communication hook must be callable.")
+        if self.reducer.hook is not None:
+            raise OperationError("register_comm_hook or register_builtin_comm_hook can only be called once.")
+        self.reducer.hook, self.reducer.hook_state = hook, state
+
+    def _set_static_graph(self) -> None:
+        """As the argument `static_graph`."""
+        self.static_graph = self.reducer.static = True
+
+    def _get_ddp_logging_data(self) -> dict[str, Any]:
+        return {
+            "world_size": self.process_group.size(),
+            "bucket_sizes": ", ".join(str(b.flat.nbytes) for b in self.reducer.buckets),
+        }
+
+    # ---- uneven inputs -----------------------------------------------------------------------
+    @contextmanager
+    def join(
+        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
+    ) -> Iterator[None]:
+        """A block in which ranks may run out of data at different times: who has, takes part in the others' reductions with zeros.
+
+        Args:
+            divide_by_initial_world_size: the mean is over all ranks, not over those that still have data.
+            enable: False: an ordinary block.
+            throw_on_early_termination: raise on all ranks when the first one runs out.
+
+        In the end all ranks have the parameters of one that had data to the last.
+        """
+        if not enable:
+            yield
+            return
+        self._join = {"by_all": divide_by_initial_world_size, "throw": throw_on_early_termination}
+        self.reducer.joined = True
+        try:
+            yield
+            self._shadow()
+        finally:
+            self._join, self.reducer.joined = None, False
+            self.reducer.divisor = self.process_group.size()
+
+    def _tell(self, active: bool) -> np.ndarray:
+        """[ranks with data, those of them that reduce in this iteration, the first of them]."""
+        from ... import distributed as dist
+
+        size, rank = self.process_group.size(), self.process_group.rank()
+        said = np.zeros(size + 1, np.int64)
+        if active:
+            said[rank] = 1
+            said[size] = self.require_backward_grad_sync and local.grad
+        dist.all_reduce(make_tensor(said), group=self.process_group)
+        present = np.flatnonzero(said[:size])
+        return np.array([len(present), said[size], present[0] if len(present) else -1])
+
+    def _announce(self) -> None:
+        assert self._join is not None
+        active, _, first = self._tell(True)
+        if self._join["throw"] and active < self.process_group.size():
+            raise OperationError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
+        self._join["source"] = int(first)
+        self.reducer.divisor = self.process_group.size() if self._join["by_all"] else int(active)
+
+    def _source(self) -> int:
+        """Whose buffers count: rank 0's, or with `join` those of the first rank with data."""
+        return 0 if self._join is None else int(self._join.get("source", 0))
+
+    def _shadow(self) -> None:
+        assert self._join is not None
+        last = self.process_group.rank()
+        while True:
+            active, reducing, first = self._tell(False)
+            if not active:
+                break
+            if self._join["throw"]:
+                raise OperationError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
+            last = int(first)
+            if self.require_forward_param_sync and self.broadcast_buffers and self._buffers_to_share():
+                self._coalesced(self._buffers_to_share(), self.process_group, last)
+            if reducing:
+                self.reducer.shadow(int(active))
+        found: list[Any] = [None] * self.process_group.size()
+        from ... import distributed as dist
+
+        dist.all_gather_object(found, last, self.process_group)
+        # Who ran out first followed the others longest: the last rank that anybody followed had data to the end.
+        root = max(set(found), key=lambda r: (found.count(r), r))
+        self._coalesced([*self.module.parameters(), *self._buffers_to_share()], self.process_group, root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Iterable
 from typing import Any
@@ -11,8 +12,10 @@ import numpy as np
 from ...backends import lists
 from ...core import tracing
 from ...core.modes import no_grad
+from ...core.public import FUNCTIONS
 from ...core.tensor import Tensor, make_tensor, version_of
-from ...errors import OperationError
+from ...dtypes import from_numpy, promote_types
+from ...errors import OperationError, UnsupportedError
 
 
 def _list(tensors: Any) -> list[Tensor]:
@@ -20,6 +23,8 @@ def _list(tensors: Any) -> list[Tensor]:
 
 
 def _norm(array: Any, p: float) -> Any:
+    if array.dtype.itemsize == 2:  # squares of half-precision numbers overflow long before their root does
+        return _norm(array.astype(np.float32), p).astype(array.dtype)
     if p == 2.0 and array.dtype.kind == "f":
         flat = array.reshape(-1)
         return np.sqrt(np.dot(flat, flat))
@@ -36,13 +41,13 @@ def _norm(array: Any, p: float) -> Any:
 def _total_norm(arrays: list[Any], p: float) -> Any:
     """The norm of the norms."""
     norms = [_norm(a, p) for a in arrays]
-    kind = np.result_type(*norms)
+    kind = functools.reduce(promote_types, [from_numpy(a.dtype) for a in norms]).numpy
     return np.asarray(_norm(np.asarray(norms, kind), p), kind)
 
 
 def _scale(arrays: list[Any], total: Any, limit: float) -> None:
     """Multiply by limit / total where that is less than 1."""
-    factor = np.minimum(limit / (total + np.asarray(1e-6, total.dtype)), 1.0)
+    factor = np.minimum(np.asarray(limit / (total + np.asarray(1e-6, total.dtype)), total.dtype), total.dtype.type(1))
     if factor != 1.0:
         lists.scale(arrays, factor)
 
@@ -60,23 +65,54 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
         RuntimeError: with `error_if_nonfinite`, when it is infinite or no number.
     """
     norm_type = float(norm_type)
-    arrays = [t._array for t in _list(tensors)]
-    if not arrays:
-        return make_tensor(tracing.constant(np.zeros((), np.float32)))
-    total = tracing.effect(_total_norm, arrays, norm_type)
+    given = _list(tensors)
+    if any(hasattr(t, "_local_tensor") for t in given):
+        made = _distributed_norm(given, norm_type)
+        if not error_if_nonfinite:
+            return made
+        total = _value(made)
+    else:
+        arrays = [t._array for t in given]
+        if not arrays:
+            return make_tensor(tracing.constant(np.zeros((), np.float32)))
+        total = tracing.effect(_total_norm, arrays, norm_type)
+        made = make_tensor(total)
     if error_if_nonfinite and not np.isfinite(tracing.seen(total)):
         raise OperationError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. To disable "
             "this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
-    return make_tensor(total)
+    return made
+
+
+def _distributed_norm(tensors: list[Tensor], p: float) -> Tensor:
+    """The norm of distributed tensors, and of plain ones among them: distributed itself where one mesh has all of them."""
+    norm, stack = FUNCTIONS["linalg"]["vector_norm"], FUNCTIONS["torch"]["stack"]
+    by_mesh: dict[Any, list[Tensor]] = {}
+    for t in tensors:
+        by_mesh.setdefault(getattr(t, "device_mesh", None), []).append(norm(t, p))
+    totals = [norm(stack(norms), p) for norms in by_mesh.values()]
+    if len(totals) == 1:
+        return totals[0]
+    made: Tensor = norm(stack([t.full_tensor() if hasattr(t, "_local_tensor") else t for t in totals]), p)
+    return made
+
+
+def _value(t: Any) -> Any:
+    """The array of a number that may be distributed."""
+    return (t.full_tensor() if hasattr(t, "_local_tensor") else t)._array
+
+
+def _part(t: Any) -> Any:
+    """The array of a tensor, or of this rank's part of it."""
+    return getattr(t, "_local_tensor", t)._array
 
 
 @no_grad()
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
     """Multiply all gradients by max_norm / total_norm when that is less than 1."""
     grads = tracing.gradients(_list(parameters))
-    tracing.effect(_scale, [g._array for g in grads], total_norm._array, float(max_norm), writes=(0,))
+    tracing.effect(_scale, [_part(g) for g in grads], _value(total_norm), float(max_norm), writes=(0,))
     for grad in grads:
         version_of(grad).count += 1
 
@@ -118,8 +154,14 @@ def clip_grad_norm(parameters: Any, max_norm: float, norm_type: float = 2.0, **k
 
 @no_grad()
 def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: bool | None = None) -> None:
-    """Limit every element of every gradient to [-clip_value, clip_value]."""
+    """Clamp every element of every gradient to [-clip_value, clip_value]."""
     grads = tracing.gradients(_list(parameters))
+    if any(g.is_complex() for g in grads):
+        raise UnsupportedError("clamp is not supported for complex types")
+    for g in grads:
+        if hasattr(g, "_local_tensor"):
+            g.clamp_(-clip_value, clip_value)
+    grads = [g for g in grads if not hasattr(g, "_local_tensor")]
     tracing.effect(_limit, [g._array for g in grads], float(clip_value), writes=(0,))
     for grad in grads:
         version_of(grad).count += 1

@@ -9,7 +9,7 @@ from ..modules.module import Module
 
 
 def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Any:
-    """A module whose parameters hold undefined values: it is made on `meta` and then given memory."""
+    """Create a module without initializing its parameters: on `meta` first, then with memory."""
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:

@@ -15,25 +15,17 @@ from . import parametrize
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
-def norm_except(v: Any, dim: int | None) -> Any:
-    """Norms of v over all dimensions but one, kept; of the whole for dim None or -1."""
-    if dim is None or dim == -1:
-        return (v * v).sum().sqrt()
-    axes = tuple(i for i in range(v.ndim) if i != dim % v.ndim)
-    return (v * v).sum(axes, keepdim=True).sqrt() if axes else v.abs()
-
-
 class _WeightNorm(Module):
     def __init__(self, dim: int | None = 0) -> None:
         super().__init__()
         self.dim = -1 if dim is None else dim
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
-        return weight_v * (weight_g / norm_except(weight_v, self.dim))
+        return T._weight_norm(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
         """Length and direction of a weight."""
-        return norm_except(weight, self.dim), weight
+        return T.norm_except_dim(weight, 2, self.dim), weight
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:

@@ -87,7 +87,7 @@ class SpectralNorm:
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Keep `name_orig`, from which the weight, divided by its largest singular value, is computed before each call."""
+    """Apply spectral normalization: before each call, the weight is `name_orig` divided by its largest singular value."""
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
     for hook in module._forward_pre_hooks.values():

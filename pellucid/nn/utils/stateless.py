@@ -83,6 +83,19 @@ def _replaced(module: Module, given: dict[str, Any], tie_weights: bool, strict: 
             table[leaf] = value
 
 
+@contextmanager
+def _reparametrize_module(
+    module: Module,
+    parameters_and_buffers: dict[str, Any],
+    tie_weights: bool = False,
+    strict: bool = False,
+    stack_weights: bool = False,
+) -> Iterator[None]:
+    """Inside of the block the module has the given tensors, by dotted name, in place of its own: what `functional_call` is made of."""
+    with _replaced(module, parameters_and_buffers, tie_weights, strict):
+        yield
+
+
 def _untied(names: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """`given` with every other name of each of its tensors added."""
     groups: dict[int, list[str]] = {}

@@ -6,9 +6,9 @@ import warnings
 from typing import Any
 
 from ...errors import ArgumentValueError, OperationError
+from .._functions import T
 from ..modules.module import Module
 from ..parameter import Parameter, is_lazy
-from .parametrizations import norm_except
 
 
 class WeightNorm:
@@ -21,14 +21,14 @@ class WeightNorm:
     def compute_weight(self, module: Any) -> Any:
         """g v / |v|."""
         g, v = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
-        return v * (g / norm_except(v, self.dim))
+        return T._weight_norm(v, g, self.dim)
 
     def __call__(self, module: Any, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module))
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Replace a weight by `name_g` and `name_v`, from which it is computed before each call."""
+    """Apply weight normalization: replace a weight by `name_g` and `name_v`, and compute it from them before each call."""
     warnings.warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
@@ -45,7 +45,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
             "weight normalization"
         )
     del module._parameters[name]
-    module.register_parameter(name + "_g", Parameter(norm_except(weight, hook.dim).data))
+    module.register_parameter(name + "_g", Parameter(T.norm_except_dim(weight, 2, hook.dim).data))
     module.register_parameter(name + "_v", Parameter(weight.data))
     setattr(module, name, hook.compute_weight(module))
     module.register_forward_pre_hook(hook)

@@ -1,12 +1,22 @@
 """`torch.utils.data`."""
 
-from ...api.attach import suggest_names as _suggest_names
-from ...data import *  # noqa: F403
-from ...data.worker import get_worker_info as get_worker_info
+# Before the star, which would put the modules of `pellucid.data` in their places.
 from . import _utils as _utils
 from . import dataloader as dataloader
+from . import datapipes as datapipes
 from . import dataset as dataset
 from . import distributed as distributed
 from . import sampler as sampler
 
+_own = dict(globals())
+from ...api.attach import suggest_names as _suggest_names  # noqa: E402
+from ...data import *  # noqa: E402, F403
+from ...data.pipes import DataChunk as DataChunk  # noqa: E402
+from ...data.pipes import DFIterDataPipe as DFIterDataPipe  # noqa: E402
+from ...data.pipes import IterDataPipe as IterDataPipe  # noqa: E402
+from ...data.pipes import MapDataPipe as MapDataPipe  # noqa: E402
+from ...data.pipes import functional_datapipe as functional_datapipe  # noqa: E402
+from ...data.worker import get_worker_info as get_worker_info  # noqa: E402
+
+globals().update({_name: _own[_name] for _name in ("_utils", "datapipes", "dataloader", "dataset", "distributed", "sampler")})
 _suggest_names(__name__)

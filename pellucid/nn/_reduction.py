@@ -1,0 +1,37 @@
+"""Reductions of losses by number and by PyTorch's two old flags (`torch.nn._reduction`), for losses written elsewhere."""
+
+from __future__ import annotations
+
+import warnings
+
+from ..errors import ArgumentValueError
+
+_NUMBERS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def get_enum(reduction: str) -> int:
+    """The number of a reduction in `torch.ops.aten`: "none" is 0, "mean" 1, "sum" 2.
+
+    Raises:
+        ValueError: another word.
+    """
+    if reduction == "elementwise_mean":
+        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
+        reduction = "mean"
+    if reduction not in _NUMBERS:
+        raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
+    return _NUMBERS[reduction]
+
+
+def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
+    """The reduction that the two old flags stand for; None is True."""
+    reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
+    if emit_warning:
+        text = f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead."
+        warnings.warn(text, stacklevel=2)
+    return reduction
+
+
+def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
+    """The number of the reduction that the two old flags stand for."""
+    return get_enum(legacy_get_string(size_average, reduce, emit_warning))

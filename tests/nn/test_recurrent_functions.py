@@ -1,0 +1,62 @@
+"""Recurrent networks as functions of their weights, against the modules; names that older code reaches for."""
+
+import pytest
+
+import pellucid as torch
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("batch_first", [False, True])
+def test_networks(kind, bidirectional, batch_first):
+    torch.manual_seed(0)
+    net = getattr(torch.nn, kind)(3, 4, 2, bidirectional=bidirectional, batch_first=batch_first)
+    x = torch.randn(2, 5, 3)
+    rows, batch = 2 * (1 + bidirectional), 2 if batch_first else 5
+    states = [torch.randn(rows, batch, 4) for _ in range(2 if kind == "LSTM" else 1)]
+    hx = tuple(states) if kind == "LSTM" else states[0]
+    name = {"RNN": "rnn_tanh"}.get(kind, kind.lower())
+    out, *last = getattr(torch._VF, name)(x, hx, list(net.parameters()), True, 2, 0.0, False, bidirectional, batch_first)
+    wanted, end = net(x, hx)
+    assert torch.equal(out, wanted)
+    assert all(torch.equal(a, b) for a, b in zip(last, end if kind == "LSTM" else [end], strict=True))
+
+
+def test_packed_and_projected():
+    torch.manual_seed(0)
+    net = torch.nn.LSTM(3, 4, bias=False, proj_size=2)
+    packed = torch.nn.utils.rnn.pack_sequence([torch.randn(4, 3), torch.randn(2, 3)])
+    h, c = torch.zeros(1, 2, 2), torch.zeros(1, 2, 4)
+    out, hn, _ = torch.lstm(packed.data, packed.batch_sizes, (h, c), list(net.parameters()), False, 1, 0.0, False, False)
+    wanted, (end, _) = net(packed)
+    assert torch.equal(out, wanted.data) and torch.equal(hn, end)
+
+
+def test_wrong_weights_are_refused():
+    with pytest.raises(RuntimeError, match="expected 4 weights"):
+        torch.gru(torch.ones(1, 1, 1), torch.ones(1, 1, 1), [torch.ones(3, 1)], True, 1, 0.0, False, False, False)
+    with pytest.raises(TypeError, match="takes 9 arguments"):
+        torch.gru(torch.ones(1, 1, 1), torch.ones(1, 1, 1), [], True)
+
+
+def test_older_names():
+    assert torch._VF.dropout is torch.dropout and torch.FloatType is torch._C.FloatType
+    x = torch.arange(3.0)
+    assert torch.equal(torch._vmap_internals._vmap(lambda v: (v * 2, None), allow_none_pass_through=True)(x)[0], x * 2)
+    assert torch._vmap_internals._vmap(lambda v: (v, None), allow_none_pass_through=True)(x)[1] is None
+    with pytest.raises(NotImplementedError, match=r"torch\.package\.PackageImporter"):
+        torch.package.PackageImporter("model.pt")
+    assert not torch.package.is_from_package(x)
+
+
+def test_hash_of_a_tensor():
+    x = torch.tensor([[5, 3], [1, 1]])
+    assert torch.hash_tensor(x).item() == 6 and x.hash_tensor(1).tolist() == [6, 0]
+    assert torch.hash_tensor(x, 0, keepdim=True).tolist() == [[4, 2]]
+    assert torch.hash_tensor(torch.tensor(1.0)).item() == 0x3FF0000000000000
+    with pytest.raises(NotImplementedError, match="xor_sum_cpu"):
+        torch.hash_tensor(x * 1j)
+    with pytest.raises(RuntimeError, match="numel"):
+        torch.hash_tensor(torch.zeros(0))
+    with pytest.raises(IndexError, match="dim 0 to have non-zero"):
+        torch.hash_tensor(torch.zeros(0, 2), 0)
