@@ -10,11 +10,14 @@ tensor([2., 4., 6.])
 from __future__ import annotations
 
 import importlib as _importlib
+import sys as _sys
 from typing import Any as _Any
 
 from . import dtypes as _dtypes
+from ._names import ASKED_BY_TOOLS as _ASKED_BY_TOOLS
 from ._version import __version__ as __version__
 from .api import attach as _attach
+from .backends import sparse as _sparse_arrays
 from .core import modes as _modes
 from .core.tensor import Tensor as Tensor
 
@@ -30,20 +33,41 @@ for _name in (
 for _name in ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled"):
     globals()[_name] = getattr(_modes, _name)
 
+_HOME = __name__  # `__name__` may be "torch": see `interop.as_torch`
+
 # Loaded when first used, so that `import pellucid` stays fast.
 _LAZY = (
-    "_dynamo", "_inductor", "_logging", "accelerator", "amp", "autograd", "backends", "check", "compiler", "cpu", "cuda", "data", "datasets", "debug",
-    "distributed", "distributions", "export", "fft", "func", "functional", "hub", "interop", "jit", "linalg", "masked", "mps",
-    "multiprocessing", "nested", "nn", "onnx", "optim", "overrides", "profiler", "quasirandom", "random", "scalar", "serialization", "signal",
-    "sparse", "special", "storage", "testing", "torch_version", "types", "utils", "version", "xpu",
+    "_C", "_VF", "_custom_ops", "classes", "_dynamo", "_functorch", "_guards", "_higher_order_ops", "_inductor", "_jit_internal", "_logging", "_ops",
+    "_subclasses", "_tensor", "_tensor_str", "_utils", "_vmap_internals", "accelerator", "amp", "ao", "autograd", "backends", "check", "compiler",
+    "cpu", "cuda", "data", "datasets", "debug", "distributed", "distributions", "export", "fft", "func", "functional", "futures",
+    "fx", "hub", "interop", "jit", "library", "linalg", "masked", "mps", "multiprocessing", "nested", "nn", "onnx", "optim",
+    "overrides", "package", "profiler", "quasirandom", "random", "scalar", "serialization", "signal", "sparse", "special", "storage",
+    "testing", "torch_version", "types", "utils", "version", "xpu",
 )  # fmt: skip
 
 _LAZY_NAMES = {
     "autocast": "amp", "is_autocast_enabled": "amp.autocast_mode", "get_autocast_dtype": "amp.autocast_mode",
     "is_autocast_available": "amp.autocast_mode", "GradScaler": "amp",
     "compile": "compiler", "vmap": "func", "save": "serialization", "load": "serialization", "return_types": "ops",
-    "__config__": "__config__",
-    "explain": "debug", "DisableTorchFunctionSubclass": "overrides", "DisableTorchFunction": "overrides",
+    "__config__": "__config__", "Future": "futures", "ScriptModule": "jit", "ScriptFunction": "jit",
+    **dict.fromkeys((
+        "PyTorchFileReader", "PyTorchFileWriter", "Block", "ClassType", "CompilationUnit", "DictType", "FloatType", "FunctionSchema", "Graph",
+        "IntType", "JITException", "ListType", "Node", "NoneType", "OptionalType", "ScriptMethod", "ScriptObject", "StringType", "TensorType",
+        "TupleType", "Type", "Value", "Argument", "parse_schema",
+    ), "_C"),
+    "lstm": "nn._recurrent", "gru": "nn._recurrent", "rnn_tanh": "nn._recurrent", "rnn_relu": "nn._recurrent",
+    "Stream": "cuda", "Event": "cuda",
+    **dict.fromkeys((
+        "_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
+        "_check_tensor_all_with", "_check_type", "_check_value", "_check_with", "_shape_as_tensor",
+    ), "_checks"),
+    "Tag": "aten.overload", "explain": "debug", "DisableTorchFunctionSubclass": "overrides", "DisableTorchFunction": "overrides",
+    **dict.fromkeys((
+        "sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor", "sparse_coo_tensor", "sparse_csc_tensor", "sparse_csr_tensor",
+        "hsmm", "hspmm", "saddmm", "smm", "sspaddmm", "resize_as_sparse_", "ccol_indices_copy", "col_indices_copy", "crow_indices_copy",
+        "indices_copy", "row_indices_copy", "values_copy", "_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo",
+    ), "sparse"),
+    "_softmax_backward_data": "aten.computed", "_log_softmax_backward_data": "aten.computed",
     "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     **dict.fromkeys((
         "autocast_decrement_nesting", "autocast_increment_nesting", "is_autocast_cache_enabled", "set_autocast_cache_enabled",
@@ -56,14 +80,25 @@ _LAZY_NAMES = {
 
 def __getattr__(name: str) -> _Any:
     if name in _LAZY_NAMES:
-        home = _importlib.import_module(f"{__name__}.{_LAZY_NAMES[name]}")
+        home = _importlib.import_module(f"{_HOME}.{_LAZY_NAMES[name]}")
         globals()[name] = home if name == "__config__" else getattr(home, name)
         return globals()[name]
+    if name == "load_ipython_extension":  # `%load_ext pellucid`
+        return _importlib.import_module(f"{_HOME}.cli.notebook").load_ipython_extension
+    if name == "__all__":
+        shown = {n for n, value in globals().items() if not isinstance(value, type(_sys))} | set(_LAZY_NAMES)
+        return sorted(n for n in shown if not n.startswith("_") and n != "annotations")
+    if name == "torch":  # PyTorch's package holds itself by that name
+        return _sys.modules[_HOME]
+    if name in _dtypes.NAMED_ONLY:
+        return _dtypes.NAMED_ONLY[name]
+    if name.startswith("_foreach_"):
+        return getattr(_importlib.import_module(f"{_HOME}._foreach"), name)
     if name in _LAZY:
         try:
-            module = _importlib.import_module(f"{__name__}.{name}")
+            module = _importlib.import_module(f"{_HOME}.{name}")
         except ModuleNotFoundError as error:
-            if error.name != f"{__name__}.{name}":
+            if error.name != f"{_HOME}.{name}":
                 raise
         else:
             globals()[name] = module
@@ -72,8 +107,28 @@ def __getattr__(name: str) -> _Any:
     raise _attach.missing("torch", name, globals())
 
 
+# `torch.ops` is the package that records the operations, and has the operators' namespaces besides.
+_ops_package = _importlib.import_module(f"{_HOME}.ops")
+
+
+def _operators(name: str) -> _Any:
+    if name.startswith(_ASKED_BY_TOOLS):
+        raise AttributeError(f"module {_ops_package.__name__!r} has no attribute {name!r}", name=name)
+    return getattr(__getattr__("_ops").ops, name)
+
+
+_ops_package.__getattr__ = _operators  # type: ignore[method-assign]
+
+_sparse_arrays.LENT.append(lambda: globals().get("sparse") or __getattr__("sparse"))
+_attach.LENT["torchvision/_C"] = lambda: _importlib.import_module(f"{__name__}._torchvision")
+_attach.LENT["operators"] = lambda: _importlib.import_module(f"{__name__}.aten.level")
+_attach.LENT["sharded"] = lambda name: _importlib.import_module(f"{__name__}.sharded.{name}")
 _attach.LENT["compile"] = lambda *args, **kwargs: __getattr__("compile")(*args, **kwargs)
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY, *_LAZY_NAMES})
+
+
+if hasattr(_sys, "ps1"):  # an interactive session
+    _importlib.import_module(f"{_HOME}.cli.notebook").begin()

@@ -1,5 +1,7 @@
 """`python -m pellucid SCRIPT [ARGS]`: short for `pellucid run`; with a command's name in place of SCRIPT, that command."""
 
+import difflib
+import os
 import sys
 
 from pellucid.cli import COMMANDS, main
@@ -7,6 +9,8 @@ from pellucid.cli import COMMANDS, main
 if __name__ == "__main__":
     arguments = sys.argv[1:]
     # Options of `run` (-m, -c, -) and file names start a script; a script called like a command is reached by its path.
-    if arguments and arguments[0] not in (*COMMANDS, "-h", "--help", "-V", "--version"):
+    first = arguments[0] if arguments else "--help"
+    typing_error = not os.path.exists(first) and difflib.get_close_matches(first, COMMANDS)
+    if first not in (*COMMANDS, "-h", "--help", "-V", "--version") and not typing_error:
         arguments = ["run", *arguments]
     sys.exit(main(arguments))

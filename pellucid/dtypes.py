@@ -76,7 +76,7 @@ class dtype(Named):
     scalar_type_name: str
 
     def __getattr__(self, name: str) -> Any:
-        if name == "numpy":  # left out for complex32 alone: np.empty(n, dtype=None) would quietly give float64
+        if name == "numpy":  # left out for types without tensors: np.empty(n, dtype=None) would quietly give float64
             raise DtypeError(f"{self!r} has no NumPy counterpart, so tensors of it are not supported")
         raise MissingAttributeError(f"'torch.dtype' object has no attribute '{name}'")
 
@@ -158,6 +158,20 @@ for _real, _complex in ((float16, complex32), (bfloat16, complex64), (float32, c
     if _real is not bfloat16:
         object.__setattr__(_complex, "_real", _real)
 
+_ORDINARY = len(ALL)
+for _name, _bytes in {
+    "qint8": 1, "quint8": 1, "qint32": 4, "quint4x2": 1, "quint2x4": 1, "bits8": 1, "bits16": 2, "bits1x8": 1, "bits2x4": 1, "bits4x2": 1,
+    **{f"{_sign}int{_n}": 1 for _sign in ("u", "") for _n in range(1, 8)},
+}.items():  # fmt: skip
+    _make(
+        _name, _name.replace("q", "Q").replace("uint", "UInt").replace("int", "Int"), f"c10::{_name}", _name, None, INTEGER, _bytes
+    )
+for _name, _bytes in {"float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1, "float4_e2m1fn_x2": 1}.items():
+    _make(_name, _name.capitalize(), f"c10::{_name.capitalize()}", _name, None, FLOATING, _bytes)
+NAMED_ONLY: dict[str, dtype] = {kind.name: BY_NAME.pop(kind.name) for kind in ALL[_ORDINARY:]}
+"""Types that can be named and compared; there are no tensors of them, and every use of their elements refuses."""
+del ALL[_ORDINARY:]
+
 BY_NAME |= {
     "half": half, "float": float_, "double": double, "chalf": chalf, "cfloat": cfloat, "cdouble": cdouble,
     "short": short, "int": int_, "long": long,
@@ -193,6 +207,8 @@ def from_numpy(array_type: np.dtype[Any]) -> dtype:
 
 # The default floating-point type ------------------------------------------------------------------------------------
 
+_TYPE = type  # `finfo` and `iinfo` have an argument of that name
+_OF_PYTHON = {float: float64, int: int64, bool: bool_, complex: complex128}
 _default = float32
 
 
@@ -234,6 +250,35 @@ def set_default_dtype(d: dtype, /) -> None:
     _RESULT.clear()
 
 
+def is_dtype(value: object) -> bool:
+    """Whether a value can be a `dtype=` argument: a dtype or one of Python's number types."""
+    return isinstance(value, dtype) or (isinstance(value, type) and value in _OF_PYTHON)
+
+
+def check_dtype(kind: Any, function: str) -> dtype | None:
+    """A `dtype=` argument: a dtype, a Python number type (`float` is float64, `int` is int64), or None.
+
+    Raises:
+        TypeError: anything else.
+
+    Example:
+        >>> check_dtype(float, "zeros")
+        torch.float64
+    """
+    if kind is None or isinstance(kind, dtype):
+        return kind
+    found = _OF_PYTHON.get(kind) if isinstance(kind, type) else None
+    if found is None:
+        raise ArgumentTypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {_type_name(kind)}")
+    return found
+
+
+def _type_name(value: object) -> str:
+    """The name of a value's type as PyTorch's messages say it: with the module of what is not built in."""
+    kind = value.__class__
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
 # Promotion ----------------------------------------------------------------------------------------------------------
 
 
@@ -252,6 +297,8 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     found = _PROMOTED.get((type1, type2))
     if found is not None:
         return found
+    if type1 in _OF_PYTHON or type2 in _OF_PYTHON:
+        return promote_types(_OF_PYTHON.get(type1, type1), _OF_PYTHON.get(type2, type2))  # type: ignore[call-overload]
     _check_dtypes("promote_types", type1=type1, type2=type2)
     return _no_promotion(type1, type2)
 
@@ -260,7 +307,7 @@ def _check_dtypes(function: str, **arguments: object) -> None:
     for position, (name, value) in enumerate(arguments.items(), start=1):
         if not isinstance(value, dtype):
             raise ArgumentTypeError(
-                f"{function}(): argument '{name}' (position {position}) must be torch.dtype, not {type(value).__name__}"
+                f"{function}(): argument '{name}' (position {position}) must be torch.dtype, not {_type_name(value)}"
             )
 
 
@@ -431,8 +478,9 @@ class finfo:
 
     def __init__(self, type: dtype | None = None) -> None:
         d = get_default_dtype() if type is None else type
+        d = _OF_PYTHON.get(d, d) if isinstance(d, _TYPE) else d
         if not isinstance(d, dtype):
-            raise ArgumentTypeError(f"finfo(): argument 'type' (position 1) must be torch.dtype, not {d.__class__.__name__}")
+            raise ArgumentTypeError(f"finfo(): argument 'type' (position 1) must be torch.dtype, not {_type_name(d)}")
         if d.category < FLOATING:
             raise ArgumentTypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
         d = d.to_real()
@@ -467,8 +515,9 @@ class iinfo:
     __module__ = "pellucid"
 
     def __init__(self, type: dtype) -> None:
+        type = _OF_PYTHON.get(type, type) if isinstance(type, _TYPE) else type
         if not isinstance(type, dtype):
-            raise ArgumentTypeError(f"iinfo(): argument 'type' (position 1) must be torch.dtype, not {type.__class__.__name__}")
+            raise ArgumentTypeError(f"iinfo(): argument 'type' (position 1) must be torch.dtype, not {_type_name(type)}")
         if type is bool_:
             raise ArgumentTypeError("torch.bool is not supported by torch.iinfo")
         if type.category != INTEGER:

@@ -10,6 +10,7 @@ The facts stay on the exception, too (`error.facts.op`, `.operands`, `.source`, 
 from __future__ import annotations
 
 import functools
+import os
 import signal
 import sys
 import warnings
@@ -19,6 +20,10 @@ from typing import Any, NamedTuple
 
 WARNED: set[str] = set()  # texts of warnings that a process gives once
 warn_always = False
+
+
+# Called with the error that this process ends with, where that is not `sys.excepthook`'s business.
+ending: list[Callable[[BaseException], None]] = []
 
 
 def warn_once(text: str, category: type[Warning] = UserWarning) -> None:
@@ -125,6 +130,7 @@ class Noted(NamedTuple):
     notes: tuple[str, ...]
     hint: str | None
     sentence: str | None = None  # PyTorch's words, where the call tells more than the place where the mistake was noticed
+    cls: type = str  # the class of PyTorch's error, if it is another
 
 
 # Finds the user's line when an error is made inside the library; `core.source` puts itself here.
@@ -272,7 +278,8 @@ class Kind:
         if gather is not None and self.shows_operands:
             known.noted = gather(self, sentence)
         sentence = known.noted and known.noted.sentence or sentence
-        error = self.cls(sentence) if sentence else self.cls()
+        cls = known.noted.cls if known.noted and issubclass(known.noted.cls, Exception) else self.cls
+        error: Exception = cls(sentence) if sentence else cls()
         error.facts = known  # type: ignore[attr-defined]
         return _write(error, known)
 
@@ -308,10 +315,65 @@ def add(error: Exception, **facts: Any) -> Exception:
     return _write(error, known)
 
 
+def hinted(error: Exception, hint: str) -> Exception:
+    """An exception of a class of its own, with a hint below its message, as the kinds of this module show theirs."""
+    error.add_note(f"  hint: {hint}")
+    return error
+
+
+CUDA_HINT = "Pellucid runs on the CPU: device = torch.device('cuda' if torch.cuda.is_available() else 'cpu'), then .to(device)"
+
+
+def no_cuda() -> Exception:
+    """PyTorch's error of a build without CUDA, and what to write instead."""
+    return hinted(AssertionError("Torch not compiled with CUDA enabled"), CUDA_HINT)
+
+
 def facts_of(error: BaseException) -> Facts | None:
     """The facts of an error that Pellucid raised; None for any other error."""
     known = getattr(error, "facts", None)
     return known if isinstance(known, Facts) else None
+
+
+def of_arguments(error: Exception, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
+    """The error of a call of a public function in PyTorch's words, where PyTorch does not take the arguments; other errors as they are.
+
+    An error of a user's object that the function called is its own.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or not trace.tb_frame.f_code.co_filename.startswith(os.path.dirname(__file__)):
+        return error
+    plain = isinstance(error, TypeError) and facts_of(error) is None
+    if not plain and (refuse is None or not isinstance(error, _NOT_OF_VALUES) or refuse(function, args, kwargs) is None):
+        return error
+    told = ArgumentTypeError(str(error))
+    told.__suppress_context__ = True
+    return told
+
+
+# What functions raise for arguments of a wrong type, apart from what PyTorch would say.
+_NOT_OF_VALUES = (TypeError, ValueError, AttributeError, NotImplementedError)
+# What PyTorch says of the arguments of a call; `api.messages.facts` puts itself here.
+refuse: Callable[[Any, tuple[Any, ...], dict[str, Any]], str | None] | None = None
+Given = tuple[tuple[Any, ...], dict[str, Any]]
+# Arguments as PyTorch's signatures read them; `api.messages.facts` puts itself here.
+fit: Callable[[Any, tuple[Any, ...], dict[str, Any]], Given | None] | None = None
+forwarding: set[CodeType | str] = set()  # functions that do nothing before they pass their arguments on, and files of such
+
+
+def fitted(function: Any, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given | None:
+    """The arguments under the function's own names, where Python refused them and PyTorch takes them; None otherwise.
+
+    Called from the frame that called the function.
+    """
+    trace = error.__traceback__ and error.__traceback__.tb_next
+    while trace is not None and not forwarding.isdisjoint((trace.tb_frame.f_code, trace.tb_frame.f_code.co_filename)):
+        trace = trace.tb_next
+    if not kwargs or fit is None or trace is not None or not isinstance(error, TypeError):
+        return None
+    return fit(function, args, kwargs)
 
 
 def full_text(error: BaseException) -> str:
@@ -407,3 +469,10 @@ def aligned_operands(operands: Sequence[Operand], dims: Iterable[int] = ()) -> l
 
 def _dtype_name(dtype: object) -> str:
     return "" if dtype is None else str(dtype).removeprefix("torch.")
+
+
+def foreign(name: str, value: Any) -> Exception:
+    """PyTorch's error for a method called on something else, `Tensor.item("text")`; to be raised."""
+    return ArgumentTypeError(
+        f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{type(value).__name__}' object"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -18,12 +19,18 @@ __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_stat
 _chosen: str | None = None
 
 
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # the beginning of a file's SHA-256 in its name
+
+
+def _get_torch_home() -> str:
+    """The folder of downloaded things: `TORCH_HOME`, else `XDG_CACHE_HOME/torch`, else `~/.cache/torch`."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache")
+    return os.path.expanduser(os.environ.get("TORCH_HOME") or os.path.join(cache, "torch"))
+
+
 def get_dir() -> str:
     """The folder for hub files: the one set, else `hub` below `TORCH_HOME`, `XDG_CACHE_HOME/torch` or `~/.cache/torch`."""
-    if _chosen is not None:
-        return _chosen
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache")
-    return os.path.join(os.path.expanduser(os.environ.get("TORCH_HOME") or os.path.join(cache, "torch")), "hub")
+    return _chosen if _chosen is not None else os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 
 def is_available() -> bool:
@@ -40,3 +40,42 @@ def synchronize(device: Any = None) -> None:
 def set_device(device: Any) -> None:
     """Refused: there is no device."""
     raise RuntimeError("PyTorch is not linked with support for mps devices")
+
+
+def _refuse(name: str) -> NoReturn:
+    raise RuntimeError(f"Cannot execute {name}() without MPS backend.")
+
+
+def current_allocated_memory() -> int:
+    """Refused: there is no device."""
+    _refuse("getCurrentAllocatedMemory")
+
+
+def driver_allocated_memory() -> int:
+    """Refused: there is no device."""
+    _refuse("getDriverAllocatedMemory")
+
+
+def recommended_max_memory() -> int:
+    """Refused: there is no device."""
+    _refuse("getRecommendedMaxMemory")
+
+
+def set_per_process_memory_fraction(fraction: float) -> None:
+    """Refused: there is no device."""
+    _refuse("setMemoryFraction")
+
+
+def get_rng_state() -> Any:
+    """Refused: there is no device."""
+    _refuse("getDefaultGenerator")
+
+
+def set_rng_state(new_state: Any) -> None:
+    """Refused: there is no device."""
+    _refuse("getDefaultGenerator")
+
+
+def seed() -> None:
+    """Refused: there is no device."""
+    _refuse("getDefaultGenerator")

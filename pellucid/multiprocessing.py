@@ -19,6 +19,7 @@ from .api import sharing as _sharing
 from .backends import shared_memory as _memory
 from .core.tensor import Parameter, Tensor
 from .errors import GraphError
+from .errors import ending as _ending
 
 __all__ = [
     *_multiprocessing.__all__, "ProcessContext", "ProcessExitedException", "ProcessRaisedException", "SpawnContext",
@@ -106,7 +107,9 @@ def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], errors: Any)
         fn(index, *args)
     except KeyboardInterrupt:
         pass  # the parent was interrupted, too
-    except Exception:
+    except Exception as error:
+        for told in _ending:
+            told(error)
         errors.send(traceback.format_exc())
         errors.close()
         sys.exit(1)

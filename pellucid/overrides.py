@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,8 +13,10 @@ from .api import attach, overriding
 from .core.tensor import Tensor
 
 __all__ = [
-    "BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions", "get_overridable_functions",
-    "handle_torch_function", "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name",
+    "BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch",
+    "get_default_nowrap_functions", "get_ignored_functions", "get_overridable_functions",
+    "get_testing_overrides", "handle_torch_function", "has_torch_function",
+    "is_tensor_like", "is_tensor_method_or_property", "resolve_name",
     "wrap_torch_function",
 ]  # fmt: skip
 
@@ -119,8 +124,102 @@ def get_default_nowrap_functions() -> set[Any]:
 
 
 def get_overridable_functions() -> dict[Any, list[Any]]:
-    """The public functions that can be taken over, by namespace."""
-    return {space: list(table.values()) for space, table in attach.FUNCTIONS.items()}
+    """The public functions and methods that can be taken over, by the module or class that has them.
+
+    >>> import pellucid as torch
+    >>> table = torch.overrides.get_overridable_functions()
+    >>> torch.add in table[torch], torch.Tensor.add in table[torch.Tensor], torch.is_tensor in table[torch]
+    (True, True, False)
+    """
+    ignored = get_ignored_functions()
+    found = {_space(space): [f for f in table.values() if f not in ignored] for space, table in attach.FUNCTIONS.items()}
+    methods = []
+    for name, value in vars(Tensor).items():
+        if isinstance(value, property):
+            methods.append(value.__get__)
+        elif callable(value) and value not in ignored and name not in ("__dict__", "__weakref__", "__slots__"):
+            methods.append(value)
+    found[Tensor] = methods
+    return found
+
+
+# What PyTorch never hands to `__torch_function__`, by namespace.
+_IGNORED = {
+    "torch": (
+        "arange as_tensor asarray autocast_decrement_nesting autocast_increment_nesting bartlett_window blackman_window broadcast_shapes can_cast "
+        "clear_autocast_cache compile empty empty_permuted empty_strided enable_grad export eye finfo from_file from_numpy frombuffer full "
+        "are_deterministic_algorithms_enabled get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_autocast_ipu_dtype "
+        "get_autocast_xla_dtype get_default_device get_default_dtype get_deterministic_debug_mode get_device_module "
+        "get_float32_matmul_precision get_num_interop_threads get_num_threads get_rng_state hamming_window hann_window iinfo inference_mode "
+        "initial_seed is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled "
+        "is_autocast_ipu_enabled is_autocast_xla_enabled is_deterministic_algorithms_warn_only_enabled is_grad_enabled "
+        "is_inference_mode_enabled is_storage is_tensor is_vulkan_available is_warn_always_enabled kaiser_window linspace load logspace "
+        "manual_seed no_grad normal ones promote_types rand randint randint_like randn randn_like rand_like randperm range result_type save "
+        "scalar_tensor seed set_anomaly_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled "
+        "set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled "
+        "set_autocast_xla_dtype set_autocast_xla_enabled set_default_device set_default_tensor_type set_deterministic_debug_mode "
+        "set_float32_matmul_precision set_flush_denormal set_grad_enabled set_num_interop_threads set_num_threads set_printoptions "
+        "set_rng_state set_warn_always sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor "
+        "sparse_csr_tensor sym_constrain_range tensor tril_indices triu_indices typename use_deterministic_algorithms vander vmap zeros"
+    ),
+    "nn.functional": "boolean_dispatch handle_torch_function hardsigmoid hardswish sigmoid tanh upsample upsample_bilinear upsample_nearest",
+    "nn.init": "calculate_gain constant dirac eye kaiming_normal kaiming_uniform normal orthogonal sparse uniform xavier_normal xavier_uniform",
+    "fft": "fftfreq rfftfreq",
+    "Tensor": (
+        "__delattr__ __delitem__ __dir__ __getattribute__ __hash__ __init__ __init_subclass__ __iter__ __new__ __setattr__ __subclasshook__ "
+        "__torch_function__ _make_subclass _make_wrapper_subclass _typed_storage as_subclass new new_empty new_empty_strided new_full new_ones "
+        "new_tensor new_zeros reinforce stride to_padded_tensor to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr unflatten"
+    ),
+}  # fmt: skip
+
+
+def _space(name: str) -> Any:
+    """The namespace by its name below torch; "torch" is the package."""
+    found: Any = sys.modules[__name__.partition(".")[0]]
+    for part in name.split(".") if name != "torch" else ():
+        found = getattr(found, part)
+    return found
+
+
+@functools.cache
+def get_ignored_functions() -> set[Any]:
+    """The functions and methods that are never handed to `__torch_function__`.
+
+    >>> import pellucid as torch
+    >>> torch.is_tensor in torch.overrides.get_ignored_functions()
+    True
+    >>> torch.add in torch.overrides.get_ignored_functions()
+    False
+    """
+    found = set()
+    for space, names in _IGNORED.items():
+        holder = _space(space)
+        found |= {getattr(holder, name) for name in names.split() if hasattr(holder, name)}
+    return found
+
+
+def _result_of_tests(function: Callable[..., Any]) -> Callable[..., int]:
+    """A function of the same arguments whose result is -1."""
+
+    def stub(*args: Any, **kwargs: Any) -> int:
+        return -1
+
+    with contextlib.suppress(ValueError, TypeError):
+        stub.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    return stub
+
+
+@functools.cache
+def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., int]]:
+    """For every function and method that can be taken over, a function of the same arguments that returns -1.
+
+    >>> import inspect
+    >>> import pellucid as torch
+    >>> stub = torch.overrides.get_testing_overrides()[torch.mm]
+    >>> stub(torch.ones(1, 1), torch.ones(1, 1)), "mat2" in inspect.signature(stub).parameters
+    (-1, True)
+    """
+    return {function: _result_of_tests(function) for table in get_overridable_functions().values() for function in table}
 
 
 def resolve_name(f: Any) -> str | None:

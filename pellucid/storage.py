@@ -2,5 +2,6 @@
 
 from __future__ import annotations
 
+from .ops.shape.storage import StorageBase as StorageBase
 from .ops.shape.storage import TypedStorage as TypedStorage
 from .ops.shape.storage import UntypedStorage as UntypedStorage

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from typing import Any, NoReturn
 
 
 def is_available() -> bool:
@@ -40,3 +41,110 @@ def synchronize(device: Any = None) -> None:
 def set_device(device: Any) -> None:
     """Refused: there is no device."""
     raise RuntimeError("PyTorch is not linked with support for xpu devices")
+
+
+def _refuse() -> NoReturn:
+    raise AssertionError("Torch not compiled with XPU enabled")
+
+
+def init() -> None:
+    """Refused: there is no device."""
+    _refuse()
+
+
+def current_device() -> int:
+    """Refused: there is no device."""
+    _refuse()
+
+
+def current_stream(device: Any = None) -> Any:
+    """Refused: there is no device."""
+    _refuse()
+
+
+def get_device_name(device: Any = None) -> str:
+    """Refused: there is no device."""
+    _refuse()
+
+
+def get_device_capability(device: Any = None) -> dict[str, Any]:
+    """Refused: there is no device."""
+    _refuse()
+
+
+def get_device_properties(device: Any = None) -> Any:
+    """Refused: there is no device."""
+    _refuse()
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """Refused: there is no device."""
+    _refuse()
+
+
+def get_rng_state(device: Any = "xpu") -> Any:
+    """Refused: there is no device."""
+    _refuse()
+
+
+def get_rng_state_all() -> list[Any]:
+    """No states: there is no device."""
+    return []
+
+
+def set_rng_state(new_state: Any, device: Any = "xpu") -> None:
+    """Nothing: there is no generator of a device to set."""
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Nothing: there is no generator of a device to set."""
+
+
+def seed() -> None:
+    """Nothing: there is no generator of a device to seed."""
+
+
+def seed_all() -> None:
+    """Nothing: there is no generator of a device to seed."""
+
+
+def memory_allocated(device: Any = None) -> int:
+    """0."""
+    return 0
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """0."""
+    return 0
+
+
+def memory_reserved(device: Any = None) -> int:
+    """0."""
+    return 0
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """0."""
+    return 0
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Refused: there is no device."""
+    _refuse()
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """False."""
+    return False
+
+
+def is_tf32_supported() -> bool:
+    """False."""
+    return False
+
+
+class device(contextlib.nullcontext[None]):  # noqa: N801 (PyTorch's name)
+    """Context manager that changes nothing: there is no device."""
+
+    def __init__(self, device: Any) -> None:
+        super().__init__()

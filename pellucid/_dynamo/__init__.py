@@ -60,7 +60,7 @@ def run(fn: Any = None) -> Any:
 
 
 def graph_break(msg: str = "") -> None:
-    """End the program here: the statement stays Python's, and what comes before and after it is compiled by itself."""
+    """End the program here: the statement stays in Python, and what comes before and after it is compiled by itself."""
     if (tracer := tracing.tracer()) is not None:
         tracer.refuse(msg or "the step asks for a break of its graph")
 

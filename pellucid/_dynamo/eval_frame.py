@@ -2,4 +2,9 @@
 
 from ..compiler import OptimizedModule
 
-__all__ = ["OptimizedModule"]
+__all__ = ["OptimizedModule", "is_dynamo_supported"]
+
+
+def is_dynamo_supported() -> bool:
+    """True: `torch.compile` is there."""
+    return True

@@ -9,3 +9,7 @@ FailOnRecompileLimitHit = CompileError
 RecompileLimitExceeded = CompileError
 InternalTorchDynamoError = CompileError
 UserError = CompileError
+
+
+class TensorifyScalarRestartAnalysis(Exception):  # noqa: N818 (PyTorch's name)
+    """Never raised: nothing is traced anew for a number."""

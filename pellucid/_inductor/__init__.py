@@ -1,5 +1,35 @@
-"""Names of PyTorch's `torch._inductor` that scripts use: its settings, which are kept and change nothing."""
+"""Names of PyTorch's `torch._inductor` that scripts use: its settings, which are kept and change nothing, and a few questions."""
+
+from __future__ import annotations
+
+from typing import Any
 
 from . import config
 
-__all__ = ["config"]
+__all__ = ["config", "cudagraph_mark_step_begin", "list_mode_options", "list_options"]
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Do nothing: there are no graphs of a device."""
+
+
+def list_mode_options(mode: str | None = None, dynamic: bool | None = None) -> dict[str, Any]:
+    """The settings that a mode of `torch.compile` changes, by mode; for a mode, its own.
+
+    >>> list_mode_options("default")
+    {}
+    """
+    modes: dict[str, dict[str, Any]] = {
+        "default": {}, "lite": {}, "reduce-overhead": {"triton.cudagraphs": True},
+        "max-autotune-no-cudagraphs": {"max_autotune": True, "coordinate_descent_tuning": True},
+        "max-autotune": {"max_autotune": True, "triton.cudagraphs": True, "coordinate_descent_tuning": True},
+    }  # fmt: skip
+    try:
+        return modes if mode is None else modes[mode]
+    except KeyError:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(modes)}") from None
+
+
+def list_options() -> list[str]:
+    """The names of the settings."""
+    return [name for name in dir(config) if not name.startswith("_")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,14 @@ def _unscaled_in_operations(grads: list[Tensor], inverse: float) -> bool:
     for g in grads:
         g.mul_(inverse)
     return not grads or bool(stack([isfinite(g).all() for g in grads]).all())
+
+
+class OptState(Enum):
+    """What has been done with an optimizer's gradients since the last `update`."""
+
+    READY = 0
+    UNSCALED = 1
+    STEPPED = 2
 
 
 class GradScaler:
@@ -85,7 +94,7 @@ class GradScaler:
         self._growth_factor, self._backoff_factor, self._growth_interval = growth_factor, backoff_factor, growth_interval
         self._growth_tracker = 0
         self._found: dict[int, bool] = {}  # optimizer -> whether its gradients overflowed, once unscaled in this step
-        self._stepped: set[int] = set()
+        self._stages: dict[int, OptState] = {}
 
     def scale(self, outputs: Any) -> Any:
         """The loss, or a nested list of losses, times the factor."""
@@ -102,14 +111,16 @@ class GradScaler:
         """Divide the optimizer's gradients by the factor, for instance before clipping them."""
         if not self._enabled:
             return
-        if id(optimizer) in self._found:
-            if id(optimizer) in self._stepped:
-                raise RuntimeError("unscale_() is being called after step().")
+        stage = self._stages.get(id(optimizer), OptState.READY)
+        if stage is OptState.STEPPED:
+            raise RuntimeError("unscale_() is being called after step().")
+        if stage is OptState.UNSCALED:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         grads = tracing.gradients([p for group in optimizer.param_groups for p in group["params"]])
         if any(g._array.dtype == np.float16 for g in grads):
             raise ValueError("Attempting to unscale FP16 gradients.")
         self._found[id(optimizer)] = not (_unscaled_in_operations if tracing.tracer() else _unscaled)(grads, 1.0 / self._scale)
+        self._stages[id(optimizer)] = OptState.UNSCALED
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """`optimizer.step()`, unless a gradient is infinite or NaN."""
@@ -117,11 +128,12 @@ class GradScaler:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
-        if id(optimizer) in self._stepped:
+        stage = self._stages.get(id(optimizer), OptState.READY)
+        if stage is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
-        if id(optimizer) not in self._found:
+        if stage is OptState.READY:
             self.unscale_(optimizer)
-        self._stepped.add(id(optimizer))
+        self._stages[id(optimizer)] = OptState.STEPPED
         if self._found[id(optimizer)]:
             return None
         return optimizer.step(*args, **kwargs)
@@ -144,7 +156,7 @@ class GradScaler:
                     self._scale *= self._growth_factor
                     self._growth_tracker = 0
         self._found.clear()
-        self._stepped.clear()
+        self._stages.clear()
 
     def get_scale(self) -> float:
         """The factor; 1.0 when disabled."""

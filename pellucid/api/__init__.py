@@ -1,5 +1,6 @@
 """PyTorch's surface: Tensor methods attached from the registry, torch-named composites, namespaces."""
 
+from ..core.display import nodes as nodes
 from . import array_api as array_api
 from . import construct as construct
 from . import convert as convert

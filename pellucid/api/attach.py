@@ -14,6 +14,7 @@ from typing import Any
 from .. import ops as _ops
 from ..core.public import FUNCTIONS, METHODS, PROPERTIES
 from ..core.tensor import Tensor
+from ..ops._overloads import PREFIXED, WRAPPERS, checked, listed
 
 
 def attach() -> None:
@@ -23,20 +24,49 @@ def attach() -> None:
         if name not in own:
             setattr(Tensor, name, function)
     for name, getter in PROPERTIES.items():
-        setattr(Tensor, name, property(getter))
+        setattr(Tensor, name, property(getter, getattr(getter, "setter", None)))
+
+
+# What is called in inner loops: a further call would cost it too much.
+_HOT_FUNCTIONS = frozenset("abs cos exp log reshape rsqrt sigmoid sin sqrt square tanh transpose where".split())
+_HOT = frozenset(
+    """
+abs add add_ addmm argmax backward bmm bool clamp clone contiguous copy_ cos cpu cuda data_ptr detach detach_ dim div div_ double
+element_size eq exp expand expand_as fill_ flatten float ge gt half int is_contiguous is_complex is_floating_point item le log long lt matmul
+max mean min mm mul mul_ ne ndimension neg new numel numpy permute pow relu reshape requires_grad_ rsqrt sigmoid sin size softmax sqrt square
+storage_offset stride sub sub_ sum t tanh to tolist transpose type view view_as where zero_
+    """.split()
+)
+
+
+def check_arguments() -> None:
+    """Have what fails held against PyTorch's signatures: names and words for arguments differ from Python's, and so may what is taken.
+
+    Hot functions are left as they are, and what takes `out=` does so already.
+    """
+    known = listed()
+    shared = {id(function) for function in FUNCTIONS["torch"].values()}  # with another name in errors
+    for space in (*PREFIXED, "torch", "nn.functional", "Tensor"):
+        table = METHODS if space == "Tensor" else FUNCTIONS[space]
+        for name, function in table.items():
+            hot = name in _HOT_FUNCTIONS if space == "torch" else name in _HOT and space == "Tensor"
+            if (space in PREFIXED or not hot and f"{space}.{name}" in known) and isinstance(function, FunctionType):
+                if function.__code__ not in WRAPPERS or space in PREFIXED and id(function) in shared:
+                    table[name] = checked(function)
 
 
 def name_functions() -> None:
     """Let functions that are found under no name of their own module go by their public one, so that pickle finds them."""
     known: set[int] = set()
     homes = [("pellucid" if space == "torch" else f"pellucid.{space}", "", table) for space, table in FUNCTIONS.items()]
+    table: dict[str, Any]
     for module, prefix, table in (*homes, ("pellucid", "Tensor.", METHODS)):
         for name, function in table.items():
             if id(function) in known or not isinstance(function, FunctionType):
                 continue
             known.add(id(function))
-            own = sys.modules.get(function.__module__ or "")
-            if own is None or vars(own).get(function.__qualname__) is not function:
+            own, path, short = sys.modules.get(function.__module__ or ""), function.__qualname__, function.__name__
+            if own is None or vars(own).get(path) is not function or path != name == short:
                 function.__module__, function.__qualname__ = module, prefix + name
 
 
@@ -83,5 +113,6 @@ def _missing(module: Any) -> Callable[[str], Any]:
 
 
 assert _ops
+check_arguments()
 attach()
 name_functions()

@@ -5,31 +5,23 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from ..backends.meta import MetaArray
+from ..backends.numpy_cpu import NAMESPACES, lend
+from ..backends.sparse import SparseArray
 from ..core import observe
 from ..core.modes import local
 from ..core.public import METHODS, public
 from ..core.tensor import Tensor, make_tensor, set_requires_grad
 from ..core.tracing import constant, tracer
-from ..errors import ArgumentTypeError, ArgumentValueError, DeviceError, OperationError, warn_once
-
-
-def check_device(where: Any) -> dtypes.device:
-    """The device that a `device=` argument names; refuses those that are not there."""
-    if where is None:
-        return local.device if local.device is not None else _CPU
-    wanted = where if isinstance(where, dtypes.device) else dtypes.device(where)
-    if wanted.type in ("cpu", "meta"):
-        return wanted
-    if wanted.type == "cuda":
-        raise AssertionError("Torch not compiled with CUDA enabled")
-    raise DeviceError(f"PyTorch is not linked with support for {wanted.type} devices", hint="this build computes on the CPU")
-
+from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, warn_once
+from ..ops.create._factory import check_device, want_gradient
+from ..ops.shape.storages import TypedStorage
 
 _CPU = dtypes.device("cpu")
 _INTS, _FLOATS = {int}, {float}
@@ -43,13 +35,37 @@ def _numbers_only(data: Any) -> bool:
     return all(_numbers_only(x) for x in data) if isinstance(data, (list, tuple)) else isinstance(data, (bool, int, float, complex))
 
 
-def _plain(data: Any) -> Any:
+def _depth(data: Any) -> int:
+    """How many dimensions nested sequences have, as far as their first elements tell; a tensor that stands first is a number."""
+    depth = 0
+    while isinstance(data, (list, tuple)):
+        depth += 1
+        if not data:
+            break
+        data = data[0]
+    return depth
+
+
+def _plain(data: Any, depth: int) -> Any:
     """Nested sequences with tensors in them as nested sequences of numbers."""
     if isinstance(data, Tensor):
-        return data._array if data._array.ndim else data._array[()]
+        if depth and data._array.ndim:
+            return [_plain(x, depth - 1) for x in data]
+        if data._array.size != 1:
+            raise ArgumentValueError("only one element tensors can be converted to Python scalars")
+        return data._array.item()
     if isinstance(data, (list, tuple)):
-        return [_plain(x) for x in data]
+        return [_plain(x, depth - 1) for x in data]
     return data
+
+
+def _inferred(data: Any) -> dtypes.dtype:
+    """The dtype that holds all numbers of nested sequences with tensors in them."""
+    if isinstance(data, Tensor):
+        return data.dtype
+    if isinstance(data, (list, tuple)):
+        return reduce(dtypes.promote_types, map(_inferred, data)) if data else dtypes.get_default_dtype()
+    return dtypes.BY_NUMPY[to_array(data, None).dtype]
 
 
 def _check_lengths(data: Any, depth: int = 0) -> None:
@@ -64,9 +80,38 @@ def _check_lengths(data: Any, depth: int = 0) -> None:
                 raise ArgumentTypeError(f"must be real number, not {type(data[k]).__name__}")
             if n is None:
                 raise ArgumentTypeError("not a sequence")
-            raise ArgumentValueError(f"expected sequence of length {first} at dim {depth + 1} (got {n})")
+            raise ArgumentValueError(
+                f"expected sequence of length {first} at dim {depth + 1} (got {n})",
+                hint="the rows have different lengths, and a tensor is rectangular: pad them, "
+                "nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True)",
+            )
     for x in data:
         _check_lengths(x, depth + 1)
+
+
+def _no_number(value: Any, typed: bool) -> Exception:
+    """PyTorch's error for what stands where a number should, to be raised; `typed`: the dtype was given."""
+    name = type(value).__name__
+    if isinstance(value, (str, bytes)) and not typed:
+        return ArgumentTypeError(f"new(): invalid data type '{name}'")
+    return ArgumentTypeError(f"must be real number, not {name}") if typed else OperationError(f"Could not infer dtype of {name}")
+
+
+def _check_elements(data: Any, typed: bool) -> None:
+    """Refuse nested lists in PyTorch's order: text that stands first, then what is not a number, then lengths that differ."""
+    first = _scan(data)
+    if isinstance(first, (str, bytes)) and first is not data:
+        raise ArgumentValueError(f"too many dimensions '{type(first).__name__}'")
+    if typed:
+        _check_lengths(data)
+    waiting = [data]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, (list, tuple)):
+            waiting += reversed(value)
+        elif not isinstance(value, (bool, int, float, complex, np.generic, np.ndarray)):
+            raise _no_number(value, typed)
+    _check_lengths(data)
 
 
 def _scan(data: Any) -> Any:
@@ -104,7 +149,8 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
         return np.array(data, dtype.numpy if dtype is not None else data.dtype)
     if isinstance(data, (list, tuple)):
         if _has_tensor(data):
-            data = _plain(data)
+            dtype = _inferred(data) if dtype is None else dtype
+            data = _plain(data, _depth(data))
         elif data and any(isinstance(x, np.ndarray) for x in data):
             data = np.array(data) if len({getattr(x, "shape", None) for x in data}) == 1 else data
             if isinstance(data, np.ndarray):
@@ -114,24 +160,17 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
             return to_array(np.asarray(data), dtype)
         if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes, dict)):
             return to_array([data[i] for i in range(len(data))], dtype)
-        if isinstance(data, (str, bytes)):
-            raise ArgumentTypeError("new(): invalid data type 'str'")
-        raise ArgumentTypeError(f"Could not infer dtype of {type(data).__name__}")
+        raise _no_number(data, dtype is not None)
     try:
         array = np.array(data)
     except OverflowError:
         raise
     except ValueError:
-        _check_lengths(data)
+        _check_elements(data, dtype is not None)
         raise
     if array.dtype.kind in "OUS":
-        _check_lengths(data)
-        first = _scan(data)
-        if isinstance(first, (str, bytes)):
-            raise ArgumentTypeError("new(): invalid data type 'str'")
-        if array.dtype.kind == "O" and isinstance(first, int):
-            raise RuntimeError("Overflow when unpacking long long")
-        raise ArgumentTypeError(f"Could not infer dtype of {type(first).__name__}")
+        _check_elements(data, dtype is not None)
+        raise ArgumentValueError("Overflow when unpacking long long")
     if dtype is not None:
         if array.dtype.kind == "c" and not (dtype.is_complex or dtype is dtypes.bool_):
             what = (
@@ -153,7 +192,7 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
         return array.astype(dtypes.get_default_dtype().to_complex().numpy)
     if kind in "iu":
         if kind == "u":
-            raise RuntimeError("Overflow when unpacking long long")
+            raise ArgumentValueError("Overflow when unpacking long long")
         return array.astype(np.int64)
     return array
 
@@ -170,7 +209,7 @@ def _check_integers(array: np.ndarray, dtype: dtypes.dtype) -> None:
 
 def place(array: np.ndarray, where: dtypes.device) -> Any:
     """The array for a device: itself on the CPU, its description on `meta`."""
-    return MetaArray(array.shape, array.dtype) if where.type == "meta" else array
+    return MetaArray(array.shape, array.dtype) if where.type == "meta" else NAMESPACES[where.type].from_host(array)
 
 
 @public()
@@ -187,14 +226,14 @@ def tensor(
         pin_memory: accepted; there is nothing to pin on a CPU.
 
     Raises:
-        ValueError: nested lists of unequal lengths. TypeError: something that is no number.
+        ValueError: nested lists of unequal lengths. TypeError: something that is not a number.
 
     >>> import pellucid as torch
     >>> torch.tensor([[1, 2], [3, 4]])
     tensor([[1, 2],
             [3, 4]])
     """
-    where = check_device(device)
+    where, dtype = check_device(device), dtypes.check_dtype(dtype, "tensor")
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -203,6 +242,9 @@ def tensor(
             stacklevel=2,
         )
         array: Any = data._array
+        if type(array) is SparseArray:
+            copied = array.astype(dtype.numpy if dtype is not None else array.dtype).tensor()
+            return copied.requires_grad_() if requires_grad else copied
         if type(array) is not MetaArray:
             array = array.astype(dtype.numpy if dtype is not None else array.dtype, copy=True)
             array = place(array, where if device is not None else data.device)
@@ -212,9 +254,7 @@ def tensor(
             constant(array)
     result = make_tensor(array)
     if requires_grad:
-        if not (result.dtype.is_floating_point or result.dtype.is_complex):
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        set_requires_grad(result, True)
+        want_gradient(result)
     if observe.observers:
         observe.notify("made", result, list(_tensors_in(data)))
     return result
@@ -241,6 +281,7 @@ def as_tensor(
     >>> t
     tensor([5., 0.], dtype=torch.float64)
     """
+    dtype = dtypes.check_dtype(dtype, "as_tensor")
     if isinstance(data, Tensor):
         result = data.to(device=device, dtype=dtype, copy=bool(copy))
     elif isinstance(data, np.ndarray) and not copy and data.dtype in dtypes.BY_NUMPY:
@@ -255,6 +296,34 @@ def as_tensor(
         result = tensor(data, dtype=dtype, device=device)
     if requires_grad:
         result.requires_grad = True
+    return result
+
+
+@public()
+def from_file(
+    filename: str, shared: bool | None = None, size: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """`(size,)`: the elements that a file holds, mapped into memory and not read.
+
+    Args:
+        shared: writes go to the file, which is made as large as is asked for; otherwise they stay in this process.
+        dtype: of the elements, the default type when left out.
+
+    Raises:
+        RuntimeError: there is no such file, or it is smaller.
+
+    >>> import pellucid as torch, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "data")
+    >>> x = torch.from_file(path, shared=True, size=3).fill_(2)
+    >>> os.path.getsize(path)
+    12
+    """
+    check_device(device)
+    kind = dtype or dtypes.get_default_dtype()
+    result = make_tensor(TypedStorage.from_file(filename, bool(shared), size, dtype=kind)._elements())
+    if requires_grad:
+        set_requires_grad(result, True)
     return result
 
 
@@ -282,7 +351,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
             UserWarning,
             stacklevel=2,
         )
-    return make_tensor(ndarray.view(np.ndarray) if type(ndarray) is not np.ndarray else ndarray)
+    return make_tensor(lend(ndarray.view(np.ndarray) if type(ndarray) is not np.ndarray else ndarray))
 
 
 class _Capsule:
@@ -302,6 +371,8 @@ class _Capsule:
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor that shares memory with any object that offers `__dlpack__`, or with a DLPack capsule."""
     if isinstance(ext_tensor, Tensor):
+        if type(ext_tensor._array) is SparseArray:
+            raise BufferError("Can't export tensors with layout other than torch.strided")
         return make_tensor(ext_tensor._array.copy() if copy else ext_tensor._array)
     check_device(device)
     array = np.from_dlpack(_Capsule(ext_tensor) if type(ext_tensor).__name__ == "PyCapsule" else ext_tensor)
@@ -323,6 +394,7 @@ def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int
     Raises:
         ValueError: an offset or count outside the buffer.
     """
+    dtype = dtypes.check_dtype(dtype, "frombuffer") or dtypes.get_default_dtype()
     size = memoryview(buffer).nbytes
     if size == 0 or count == 0:
         raise ArgumentValueError(f"both buffer length ({size}) and count ({count}) must not be 0")
@@ -380,6 +452,8 @@ def _legacy_new(cls: Any, *args: Any, dtype: Any = None, device: Any = None, req
         result = make_tensor(np.empty(tuple(int(a) for a in args), kind))
     elif len(args) == 1 and isinstance(args[0], dtypes.Size):
         result = make_tensor(np.empty(tuple(args[0]), kind))
+    elif len(args) == 1 and isinstance(args[0], TypedStorage):
+        result = make_tensor(args[0]._elements())
     elif len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)):
         array = to_array(args[0], None)
         result = make_tensor(array.astype(kind))
@@ -407,9 +481,70 @@ METHODS["__init__"] = _no_init
 
 def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
     """A tensor of a subclass that shares the data."""
+    if not isinstance(data, Tensor):
+        raise ArgumentTypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
     result = data.detach()
+    if type(result) is not Tensor:
+        result = make_tensor(data._array)
     result.__class__ = cls
-    result.requires_grad = require_grad
+    result._rg = bool(require_grad)
+    return _known(result)
+
+
+def _known(t: Any) -> Any:
+    """A tensor of a type that may handle operators: the level of operators is told of it."""
+    if not hasattr(type(t), "__torch_dispatch__"):
+        return t
+    from . import attach  # which comes after everything that registers
+
+    return attach.LENT["operators"]().live(t)
+
+
+class WithoutData(MetaArray):
+    """In the place of the array of a tensor that is made of others: shape, dtype and strides. Unlike a meta tensor's it has a device."""
+
+    __slots__ = ("device",)
+    device: Any
+
+
+def without_data(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, device: Any) -> WithoutData:
+    """The place of an array of this shape, NumPy's dtype, and strides in bytes."""
+    array = WithoutData(shape, dtype, strides)
+    array.device = device
+    return array
+
+
+def _make_wrapper_subclass(
+    cls: Any, size: Any, strides: Any = None, storage_offset: Any = None, memory_format: Any = None, dtype: Any = None,
+    layout: Any = dtypes.strided, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+    dispatch_sizes_strides_policy: Any = None, dispatch_device: bool = False, dispatch_layout: bool = False, **other: Any,
+) -> Any:  # fmt: skip
+    """A tensor of a subclass with shape, strides, dtype and device, and without data of its own.
+
+    What operators do with it says `__torch_dispatch__` of the class.
+
+    Raises:
+        TypeError: the class has no `__torch_dispatch__`.
+    """
+    if not hasattr(cls, "__torch_dispatch__"):
+        raise ArgumentTypeError(f"{cls.__name__} must define __torch_dispatch__")
+    kind = (dtype or dtypes.get_default_dtype()).numpy
+    steps = None if strides is None else tuple([int(s) * kind.itemsize for s in strides])
+    array = without_data(tuple(size), kind, steps, dtypes.device(device) if device is not None else _CPU)
+    result = make_tensor(array, cls)
+    result._rg = bool(requires_grad)
+    return _known(result)
+
+
+Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)  # type: ignore[method-assign]
+
+
+def rebuild_wrapper(
+    cls: Any, size: Any, strides: Any, dtype: Any, device: Any, requires_grad: bool, attributes: dict[str, Any]
+) -> Any:
+    """What a pickled tensor that is made of others is rebuilt with."""
+    result = _make_wrapper_subclass(cls, size, strides, dtype=dtype, device=device, requires_grad=requires_grad)
+    vars(result).update(attributes)
     return result
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy as _copy
+import inspect
 import warnings
 from typing import Any, SupportsIndex
 
@@ -10,16 +11,29 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.meta import MetaArray
-from ..backends.numpy_cpu import address, owner
+from ..backends.numpy_cpu import NAMESPACES, address, lend, namespace_of, owner
+from ..backends.sparse import SparseArray
 from ..core import observe, tracing
+from ..core.bind import general
 from ..core.inplace import check_read, check_writable, overwrite
 from ..core.modes import local, no_grad, state
+from ..core.primitive import PRIMITIVES, defop
 from ..core.primitive import TENSORS as F
-from ..core.primitive import defop
 from ..core.public import METHODS, method, public, tensor_property
 from ..core.tensor import Parameter, Tensor, make_tensor
-from ..errors import ArgumentTypeError, ArgumentValueError, GraphError, OperationError, UnsupportedError, warn_once
-from .construct import check_device
+from ..errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    GraphError,
+    OperationError,
+    UnsupportedError,
+    foreign,
+    no_cuda,
+    warn_once,
+)
+from ..ops._samples import cases
+from ..ops.shape.storages import copied
+from .construct import WithoutData, check_device, rebuild_wrapper, without_data
 
 
 # ---- copies ----------------------------------------------------------------------------------
@@ -38,6 +52,7 @@ clone_op = defop(
     batch="elementwise",
     traits="passes",
     onnx="Identity",
+    samples=cases((((2, 3),), {}), (((),), {}), complex=True),
 )
 
 
@@ -60,8 +75,10 @@ def clone(input: Tensor, *, memory_format: Any = dtypes.preserve_format) -> Tens
 
 
 @method()
-def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """Write the values of `src`, broadcast and cast, into this tensor."""
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Write the values of `src`, a tensor or a number, broadcast and cast, into this tensor."""
+    if isinstance(src, (int, float, complex, np.number, np.bool_)):
+        src = make_tensor(tracing.constant(np.asarray(src)))
     if not isinstance(src, Tensor):
         raise ArgumentTypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     check_writable(self, "copy_")
@@ -125,26 +142,35 @@ def _copy_array(array: Any, memo: dict[Any, Any]) -> Any:
     """A copy that keeps sharing: views of one storage copied in one deepcopy stay views of one copy."""
     if type(array) is MetaArray:
         return MetaArray(array.shape, array.dtype, array.strides)
+    if type(array) is WithoutData:
+        return without_data(array.shape, array.dtype, array.strides, array.device)
     root = owner(array)
-    copied = memo.get(("array", id(root)))
-    if copied is None:
-        copied = memo[("array", id(root))] = root.copy("K")
-        memo[("keep", id(root))] = root
+    fresh = copied(root, memo)
     if root is array:
-        return copied
-    if copied.strides != root.strides:  # it has gaps: memory of another library
+        return fresh
+    if fresh.strides != root.strides:  # it has gaps: memory of another library
         return array.copy("K")
-    memory = copied.ravel("K").view(np.uint8).data  # in the order in which it lies
+    memory = fresh.ravel("K").view(np.uint8).data  # in the order in which it lies
     return np.ndarray(array.shape, array.dtype, memory, address(array) - address(root), array.strides)
 
 
 METHODS["__deepcopy__"] = deepcopy
 
 
+def shallow_copy(self: Tensor) -> Any:
+    """`copy.copy`: another tensor in the same memory, a leaf, with the same attributes."""
+    if type(self).__reduce_ex__ is not Tensor.__reduce_ex__ or type(self._array) is not np.ndarray:
+        rebuild, given = self.__reduce_ex__(4)[:2]  # types with a form of their own say what they are made of
+        return rebuild(*given)
+    return _rebuild(type(self), self._array, self._rg, dict(vars(self)))
+
+
+METHODS["__copy__"] = shallow_copy
+
+
 # ---- dtypes and devices ----------------------------------------------------------------------
-def _to_dtype(x: Tensor, kind: dtypes.dtype, copy: bool = False) -> Tensor:
-    if not isinstance(kind, dtypes.dtype):
-        raise ArgumentTypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(kind).__name__}")
+def _to_dtype(x: Tensor, kind: Any, copy: bool = False) -> Tensor:
+    kind = dtypes.check_dtype(kind, "to")
     target = kind.numpy
     if x._array.dtype == target:
         return clone(x) if copy else x
@@ -180,11 +206,11 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     rest = list(args)
     if rest and isinstance(rest[0], Tensor):
         other = rest.pop(0)
-    elif rest and isinstance(rest[0], dtypes.dtype):
+    elif rest and dtypes.is_dtype(rest[0]):
         kind = rest.pop(0)
     elif rest and (rest[0] is None or isinstance(rest[0], (str, dtypes.device))):
         where = rest.pop(0)
-        if rest and rest[0] is not None and not isinstance(rest[0], dtypes.dtype):  # flags come after a dtype only
+        if rest and rest[0] is not None and not dtypes.is_dtype(rest[0]):  # flags come after a dtype only
             raise _no_form_of_to(args)
         kind = rest.pop(0) if rest else kind
     elif rest and isinstance(rest[0], int) and not isinstance(rest[0], bool):
@@ -220,23 +246,47 @@ def to_device(x: Tensor, where: dtypes.device) -> Tensor:
         return x
     if where.type == "meta":
         return make_tensor(MetaArray(x._array.shape, x._array.dtype, x._array.strides))
-    raise UnsupportedError("Cannot copy out of meta tensor; no data!")
+    if x.is_meta:
+        raise UnsupportedError("Cannot copy out of meta tensor; no data!")
+    return F.move(x, source=x.device.type, target=where.type)
 
 
-def _foreign(name: str, value: Any) -> Exception:
-    """PyTorch's error for a method called on something else, `Tensor.item("text")`; to be raised."""
-    return ArgumentTypeError(
-        f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{type(value).__name__}' object"
-    )
+defop(
+    "move",
+    "input",
+    forward=lambda xp, x, *, source, target: NAMESPACES[target].from_host(xp.to_host(x)),
+    aval=lambda x, *, source, target: x,
+    vjp={"input": lambda F, g, source, target: F.move(g, source=target, target=source)},
+    jvp="linear",
+    grad_name="ToCopy",
+    batch="dims",
+    # Not by way of the fast callers, which expect a result of the kind of the argument.
+    call=lambda plain: lambda input, **params: general(PRIMITIVES["move"], (input,), params),
+)
+
+
+def _shown(self: Tensor, *, memory_format: Any = None) -> Tensor:
+    return self
+
+
+_SIGNATURE = inspect.signature(_shown)  # of all converters, which take more to refuse it in PyTorch's words
 
 
 def _converter(name: str, kind: dtypes.dtype) -> None:
-    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+    def convert(self: Tensor, *args: Any, memory_format: Any = None, **kwargs: Any) -> Tensor:
         if not isinstance(self, Tensor):
-            raise _foreign(name, self)
+            raise foreign(name, self)
+        if args or kwargs:
+            wrong = (
+                f"got an unexpected keyword argument {next(iter(kwargs))!r}"
+                if kwargs
+                else f"takes 0 positional arguments but {len(args)}"
+            )
+            raise ArgumentTypeError(f"{name}() {wrong}" + ("" if kwargs else f" {'was' if len(args) == 1 else 'were'} given"))
         return _to_dtype(self, kind)
 
     convert.__name__ = name
+    convert.__signature__ = _SIGNATURE  # type: ignore[attr-defined]
     convert.__doc__ = f"The tensor as {kind!r}; itself when it is that already."
     METHODS[name] = convert
 
@@ -258,7 +308,7 @@ def type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **_
     if isinstance(dtype, str):
         found = {f"torch.{v}": k for k, v in TYPE_NAMES.items()}.get(dtype)
         if found is None:
-            raise ArgumentTypeError(f"invalid type: '{dtype}'")
+            raise ArgumentValueError(f"invalid type: '{dtype}'")
         dtype = found
     if hasattr(dtype, "tensor_dtype"):
         dtype = dtype.tensor_dtype
@@ -289,7 +339,7 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 @method()
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """Refused: this build computes on the CPU."""
-    raise AssertionError("Torch not compiled with CUDA enabled")
+    raise no_cuda()
 
 
 @method()
@@ -308,17 +358,23 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 def _read(x: Tensor, how: str) -> np.ndarray:
     """The values, about to leave the graph."""
     if not isinstance(x, Tensor):
-        raise _foreign(how, x)
+        raise foreign(how, x)
     try:
         array = x._array
     except AttributeError:  # `Tensor.item(3)`
-        raise ArgumentTypeError(
-            f"descriptor '{how}' for 'torch._C.TensorBase' objects doesn't apply to a '{type(x).__name__}' object"
-        ) from None
-    if type(array) is MetaArray:
-        if how in ("item", "float", "int", "bool"):
-            raise OperationError("Tensor.item() cannot be called on meta tensors")
-        raise UnsupportedError("Cannot copy out of meta tensor; no data!")
+        raise foreign(how, x) from None
+    if type(array) is not np.ndarray:
+        if type(array) is SparseArray:
+            raise ArgumentTypeError(f"can't convert Sparse layout tensor to {how}. Use Tensor.to_dense() first.")
+        if type(array) is MetaArray:
+            if how in ("item", "float", "int", "bool"):
+                raise OperationError("Tensor.item() cannot be called on meta tensors")
+            raise UnsupportedError("Cannot copy out of meta tensor; no data!")
+        if how == "numpy":
+            raise ArgumentTypeError(
+                f"can't convert {x.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+            )
+        array = namespace_of(array).to_host(array)
     if state.slow and observe.observers:
         observe.notify("read", x, how)
     return array
@@ -360,9 +416,9 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     """The NumPy array, sharing memory.
 
     Raises:
-        RuntimeError: the tensor requires grad (detach() it first). TypeError: bfloat16 has no NumPy counterpart.
+        RuntimeError: the tensor requires grad, and grad mode is on (detach() it first). TypeError: bfloat16 has no NumPy counterpart.
     """
-    if self._rg and not force:
+    if self._rg and local.grad and not force:
         raise GraphError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
             op="numpy",
@@ -371,7 +427,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     array = _read(self, "numpy")
     if array.dtype not in _NATIVE:
         raise ArgumentTypeError(f"Got unsupported ScalarType {self.dtype.scalar_type_name}")
-    return array
+    return lend(array)
 
 
 def to_numpy_protocol(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -475,6 +531,9 @@ def _rebuild_meta(shape: Any, kind: str, strides: Any) -> Any:
 def reduce(self: Tensor, protocol: SupportsIndex = 2) -> Any:
     """What pickle writes: the values, without the graph; a tensor that required gradients comes back as a leaf that does."""
     array = self._array
+    if type(array) is WithoutData:  # what it is made of is in its attributes
+        given = (type(self), tuple(array.shape), self.stride(), dtypes.BY_NUMPY[array.dtype], array.device, self._rg)
+        return rebuild_wrapper, (*given, dict(vars(self)))
     if type(array) is not MetaArray and (array.base is not None or not array.flags.writeable):
         array = array.copy("K")
     return (_rebuild, (type(self), array, self._rg, dict(vars(self))))

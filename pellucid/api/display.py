@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..backends.meta import MetaArray
 from ..core.display import formatting
 from ..core.public import METHODS, public
 from ..core.tensor import Parameter, Tensor
@@ -11,6 +12,8 @@ for _name in ("set_printoptions",):
 
 
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    if isinstance(self._array, MetaArray) and not self.is_meta:  # of others that it is made of
+        return f"{type(self).__name__}(..., size={tuple(self.shape)}" + (", requires_grad=True)" if self._rg else ")")
     node = self.grad_fn
     text = formatting.tensor_str(
         self._array,
@@ -31,12 +34,16 @@ def _tangent(self: Tensor) -> str | None:
     return str(tangents[max(tangents)]) if tangents else None
 
 
+def _str(self: Tensor) -> str:
+    return repr(self)  # a subclass that says how it is shown is shown so
+
+
 def _format(self: Tensor, spec: str) -> str:
-    if type(self._array).__name__ == "MetaArray":
-        return _repr(self)
-    return formatting.format_tensor(self._array, spec, lambda: _repr(self), plain=type(self) is Tensor)
+    if isinstance(self._array, MetaArray):
+        return repr(self)
+    return formatting.format_tensor(self._array, spec, lambda: repr(self), plain=type(self) is Tensor)
 
 
 METHODS["__repr__"] = _repr
-METHODS["__str__"] = _repr
+METHODS["__str__"] = _str
 METHODS["__format__"] = _format

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.tape import AccumulateGrad
+from ..core.display.nodes import AccumulateGrad
 from ..core.tensor import OutputSlot, Tensor, make_tensor
 
 

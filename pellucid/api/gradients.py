@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core import observe, reverse, tracing
+from ..core.bind import keeps_type
 from ..core.inplace import RETAIN as _RETAIN
 from ..core.modes import local, state
 from ..core.primitive import Primitive
 from ..core.public import method, public, tensor_property
 from ..core.tape import Node, RemovableHandle, register
 from ..core.tensor import OutputSlot, Tensor, alias, set_requires_grad
-from ..errors import GraphError
+from ..errors import ArgumentTypeError, GraphError, OperationError
 from .edges import at_edges
 
 
@@ -51,7 +52,7 @@ def _base(self: Tensor) -> Tensor | None:
 def _is_view(self: Tensor) -> bool:
     """Whether it is a view of another tensor; views made in inference mode do not count."""
     tracing.unkept("whether a tensor is a view")
-    return self._view is not None and not self._view.base.is_inference()
+    return self._view is not None and self._view.kind != "bits" and not self._view.base.is_inference()
 
 
 @method()
@@ -71,7 +72,7 @@ def backward(
         inputs: tensors whose `.grad` is wanted; all others are left alone.
 
     Raises:
-        RuntimeError: nothing requires a gradient, the tensor is no scalar and `gradient` is missing, the graph was freed, or a value
+        RuntimeError: nothing requires a gradient, the tensor is not a scalar and `gradient` is missing, the graph was freed, or a value
             that backward needs was overwritten.
 
     >>> import pellucid as torch
@@ -80,13 +81,9 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
-    if local.transforms:
-        raise GraphError(
-            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead "
-            "or call backward() outside of functorch transforms."
-        )
+    check_no_transform()
     if inputs is not None:
-        inputs = at_edges(inputs)
+        inputs = differentiated(inputs)
         if not inputs:
             raise GraphError("`inputs` argument to `backward()` cannot be empty.")
     reverse.backward((self,), (gradient,), retain_graph, create_graph, inputs)
@@ -96,7 +93,7 @@ def backward(
 def detach(input: Tensor) -> Tensor:
     """A tensor on the same memory, outside the graph. Writes to one are seen by the other."""
     result = alias(input)
-    if type(input) is not Tensor and getattr(type(input), "_keeps_type", True) and type(input).__name__ != "Parameter":
+    if type(input) is not Tensor and keeps_type(type(input)) and type(input).__name__ != "Parameter":
         result.__class__ = type(input)
     if state.slow and observe.observers:
         observe.notify("operation", _DETACH, (input,), {}, result)
@@ -128,6 +125,10 @@ def detach_(input: Tensor) -> Tensor:
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Set `requires_grad` in place and return the tensor."""
     _refuse_in_transforms("requires_grad_")
+    if not isinstance(requires_grad, bool):
+        raise ArgumentTypeError(
+            f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type(requires_grad).__name__}"
+        )
     set_requires_grad(self, requires_grad)
     return self
 
@@ -217,3 +218,75 @@ def as_subclass(self: Tensor, cls: type) -> Any:
         result = self.view_as(self)
     result.__class__ = cls
     return result
+
+
+def clear_gradients(tensors: list[Tensor], set_to_none: bool) -> None:
+    """What `zero_grad` of modules and optimizers does: no gradients any more, or those that there are zero and without history."""
+    if observe.observers:
+        observe.notify("zero_grad", tensors, set_to_none)
+    if set_to_none:
+        for t in tensors:
+            t._grad = None
+        return
+    for grad in tracing.gradients(tensors):
+        if grad.grad_fn is not None:
+            grad.detach_()
+        else:
+            grad.requires_grad_(False)
+        grad.zero_()
+
+
+def check_no_transform() -> None:
+    """Refuse `backward()` while `torch.func` runs a function."""
+    if local.transforms:
+        raise GraphError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead "
+            "or call backward() outside of functorch transforms."
+        )
+
+
+def differentiated(inputs: Tensor | Sequence[Tensor]) -> Sequence[Tensor]:
+    """The `inputs` of `backward`, all of which require a gradient."""
+    found = at_edges(inputs)
+    if not all(t.requires_grad for t in found):
+        raise GraphError("can't retain_grad on Tensor that has requires_grad=False")
+    return found
+
+
+# ---- PyTorch's private names that its users know -------------------------------------------------
+class _Engine:
+    """`Variable._execution_engine`, of which libraries use `queue_callback`."""
+
+    queue_callback = staticmethod(reverse.queue_callback)
+
+    @staticmethod
+    def is_checkpoint_valid() -> bool:
+        """Whether the backward that is under way goes to all leaves, so that reentrant checkpoints work in it."""
+        return local.run is None or local.run.wanted is None
+
+
+Tensor._execution_engine = _Engine()
+
+
+def _refusing(message: str) -> Callable[[Tensor], None]:
+    def refuse(self: Tensor) -> None:
+        raise OperationError(message)
+
+    return refuse
+
+
+Tensor._grad_fn = property(  # type: ignore[method-assign, assignment]
+    lambda self: self.grad_fn, None, _refusing("Deletion of _grad_fn not allowed. Detach tensor instead!")
+)
+
+
+def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
+    if hooks is None:
+        self.extra().pop("hooks", None)
+    else:
+        self.extra()["hooks"] = hooks
+
+
+Tensor._backward_hooks = property(  # type: ignore[method-assign, assignment]
+    lambda self: (self._x or {}).get("hooks"), _set_backward_hooks, _refusing("Deletion of _backwards_hooks not allowed!")
+)

@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 from .. import dtypes
+from ..backends.sparse import SparseArray, package, refusal
 from ..core.public import FUNCTIONS, METHODS, PROPERTIES, method, public
 from ..core.tensor import Tensor
 from ..errors import OperationError, UnsupportedError
@@ -28,14 +29,14 @@ def is_distributed(self: Tensor) -> bool:
 
 @method()
 def sparse_dim(self: Tensor) -> int:
-    """0: no dimension of a dense tensor is sparse."""
-    return 0
+    """How many dimensions are sparse; 0 of a dense tensor."""
+    return self._array.sparse_dim if type(self._array) is SparseArray else 0
 
 
 @method()
 def dense_dim(self: Tensor) -> int:
-    """The number of dimensions, all of which are dense."""
-    return self.ndim
+    """How many dimensions are dense; all of a dense tensor."""
+    return self._array.dense_dim if type(self._array) is SparseArray else self.ndim
 
 
 @method()
@@ -95,6 +96,84 @@ public(names="spmm")(mm)
 public(names="dsmm")(mm)
 
 
+# ---- to sparse layouts -------------------------------------------------------------------------
+@method()
+def to_sparse(
+    self: Tensor, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None
+) -> Tensor:
+    """The tensor in a sparse layout, in which its zeros are not stored.
+
+    Args:
+        sparse_dim: how many of the first dimensions are sparse, all when left out; only with coordinates.
+        layout: `torch.sparse_coo` (default), `sparse_csr`, `sparse_csc`, `sparse_bsr` or `sparse_bsc`.
+        blocksize: rows and columns of a block, for the layouts with blocks.
+        dense_dim: how many of the last dimensions are dense.
+
+    Raises:
+        RuntimeError: a conversion that does not exist, or blocks that do not fit.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([[0.0, 2.0], [0.0, 0.0]]).to_sparse()
+    tensor(indices=tensor([[0],
+                           [1]]),
+           values=tensor([2.]),
+           size=(2, 2), nnz=1, layout=torch.sparse_coo)
+    """
+    return package()._convert.to_sparse(self, sparse_dim, layout=layout, blocksize=blocksize, dense_dim=dense_dim)
+
+
+@method()
+def to_sparse_coo(self: Tensor) -> Tensor:
+    """The tensor in coordinates, `to_sparse()`."""
+    return to_sparse(self)
+
+
+@method()
+def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
+    """The tensor with compressed rows; the first of more than two sparse dimensions are a batch.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([[0.0, 2.0], [0.0, 0.0]]).to_sparse_csr()
+    tensor(crow_indices=tensor([0, 1, 1]),
+           col_indices=tensor([1]),
+           values=tensor([2.]), size=(2, 2), nnz=1, layout=torch.sparse_csr)
+    """
+    return package()._convert.to_sparse_csr(self, dense_dim)
+
+
+@method()
+def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
+    """The tensor with compressed columns; see `to_sparse_csr`."""
+    return package()._convert.to_sparse_csc(self, dense_dim)
+
+
+@method()
+def to_sparse_bsr(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
+    """The tensor with compressed rows of blocks; `blocksize` has a block's rows and columns."""
+    return package()._convert.to_sparse_bsr(self, blocksize, dense_dim)
+
+
+@method()
+def to_sparse_bsc(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
+    """The tensor with compressed columns of blocks; `blocksize` has a block's rows and columns."""
+    return package()._convert.to_sparse_bsc(self, blocksize, dense_dim)
+
+
+@method()
+def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
+    """The elements at the places that a sparse tensor stores, as a sparse tensor of its layout.
+
+    Raises:
+        RuntimeError: another shape. NotImplementedError: `mask` is dense.
+
+    >>> import pellucid as torch
+    >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse()).to_dense()
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    return package()._convert.sparse_mask(self, mask)
+
+
 # ---- refusals ---------------------------------------------------------------------------------
 _EXPECTED = {
     "coalesce": "sparse coordinate", "is_coalesced": "sparse coordinate", "indices": "sparse coordinate", "values": "sparse",
@@ -125,10 +204,18 @@ def _refusal(name: str, what: str, instead: str) -> Any:
     return refuse
 
 
-_SPARSE = ("sparse layouts", "keep the tensor dense")
+def _cpu_lacks(name: str) -> None:
+    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        raise refusal(name, "")
+
+    refuse.__name__ = name
+    refuse.__doc__ = "Refused: the tensor is dense."
+    METHODS[name] = refuse
+
+
+for _name in "_indices _values _nnz sparse_resize_ sparse_resize_and_clear_ resize_as_sparse_ smm sspaddmm".split():
+    _cpu_lacks(_name)
 _QUANTISED = ("quantised tensors", "keep the tensor in a floating-point dtype")
-for _name in "to_sparse to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc sparse_mask sparse_resize_".split():
-    METHODS[_name] = _refusal(f"Tensor.{_name}", *_SPARSE)
 for _name in "int_repr q_scale q_zero_point q_per_channel_scales q_per_channel_zero_points q_per_channel_axis qscheme".split():
     METHODS[_name] = _refusal(f"Tensor.{_name}", *_QUANTISED)
 METHODS["to_mkldnn"] = _refusal("Tensor.to_mkldnn", "opaque layouts", "keep the tensor dense")

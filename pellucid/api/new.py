@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core.public import method
-from ..core.tensor import Tensor, make_tensor
+from ..core.tensor import Tensor
 from .construct import tensor
 
 
@@ -37,7 +37,7 @@ def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """A new tensor of this tensor's dtype: of arbitrary values in the given sizes, or with the values of a sequence."""
     if len(args) == 1 and not isinstance(args[0], (int, np.integer, dtypes.Size)):
         if isinstance(args[0], Tensor):
-            return make_tensor(args[0]._array)
+            return args[0].detach()
         return tensor(args[0], dtype=self.dtype, device=device or self.device)
     if len(args) == 1 and isinstance(args[0], dtypes.Size):
         return self.new_empty(args[0], device=device)

@@ -1,23 +1,31 @@
 """`__torch_function__`: tensor types and modes that take over functions of the library.
 
 Plain tensors pay nothing. A subclass of Tensor that defines `__torch_function__` gets dispatching versions of Tensor's methods and
-properties of its own; with the first such class, or while a mode is active, the functions in the public namespaces are
-replaced by dispatching ones; while a mode is active, Tensor's own methods are too.
+properties of its own; with the first such class, or while a mode is active, the public functions ask; while a mode is active, Tensor's
+own methods do, too, and both while somebody holds an `Asked`, who has arguments that are no tensors.
+
+A public function that asks has other code and is the same object: whoever imported it before, keeps it as a default or compares it by
+`is` need not know.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
+import threading
+import weakref
 from collections.abc import Callable, Iterable
+from types import CodeType, FunctionType
 from typing import Any
 
 from ..core.modes import local
 from ..core.public import FUNCTIONS, METHODS, PROPERTIES
 from ..core.tensor import Parameter, Tensor
-from ..errors import UnsupportedError
-from . import attach
+from ..devices import Size, device
+from ..dtypes import dtype
+from ..errors import UnsupportedError, forwarding
+from . import attach, origins
 
+forwarding.add(__file__)
 _NEVER = {
     "__init__", "__new__", "__hash__", "__init_subclass__", "__reduce_ex__", "__reduce__", "__class__", "__setstate__", "__array_priority__",
     "__dir__", "__torch_function__",
@@ -104,8 +112,16 @@ def takes_over(kind: type) -> bool:
 
 
 def disabled(*args: Any, **kwargs: Any) -> Any:
-    """`__torch_function__ = torch._C._disabled_torch_function_impl`: the subclass takes no part."""
-    return NotImplemented
+    """`__torch_function__ = torch._C._disabled_torch_function_impl`: the subclass takes no part. Called, it runs the function."""
+    return _without_subclasses(*args, **kwargs)
+
+
+def _without_subclasses(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+disabled.keeps_type = False  # type: ignore[attr-defined]
 
 
 def _leaves(args: Any, kwargs: Any) -> Iterable[Any]:
@@ -120,6 +136,8 @@ def dispatch(public: Any, run: Callable[..., Any], args: tuple[Any, ...], kwargs
     """Ask the innermost mode, then the arguments' types; run the function when nobody takes over."""
     modes = local.function_modes
     values = overloaded(_leaves(args, kwargs))
+    if modes or values:
+        args, kwargs = origins.bound(public, args, kwargs)
     if modes and not _off(_Off.everything):
         mode = modes[-1]
         local.function_modes = modes[:-1]
@@ -130,6 +148,8 @@ def dispatch(public: Any, run: Callable[..., Any], args: tuple[Any, ...], kwargs
         if result is not NotImplemented:
             return result
     if not values:
+        if below is not None and below.takes(args, kwargs):
+            return below.enter(public, run, args, kwargs)
         return run(*args, **kwargs)
     types = tuple(type(v) for v in values)
     for value in values:
@@ -144,37 +164,11 @@ def dispatch(public: Any, run: Callable[..., Any], args: tuple[Any, ...], kwargs
     )
 
 
-class Dispatching:
-    """A function of a namespace that asks modes and argument types first; equal to the function it stands for."""
+below: Any = None  # the level of operators (`pellucid.aten.level`), once there is somebody on it: who is asked after functions were
 
-    def __init__(self, function: Callable[..., Any], name: str) -> None:
-        functools.update_wrapper(self, function)
-        self.__name__ = name
-        self.function = function
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not local.function_modes and not any(type(v) not in _PLAIN for v in _leaves(args, kwargs)):
-            return self.function(*args, **kwargs)
-        return dispatch(self, self.function, args, kwargs)
-
-    def __eq__(self, other: object) -> bool:
-        return other is self or other is self.function or (isinstance(other, Dispatching) and other.function is self.function)
-
-    def __hash__(self) -> int:
-        return hash(self.function)
-
-    def __repr__(self) -> str:
-        return repr(self.function)
-
-    def __reduce__(self) -> Any:
-        return _by_name, (self.function.__module__, self.function.__qualname__)
-
-
-def _by_name(module: str, name: str) -> Any:
-    return getattr(importlib.import_module(module), name)
-
-
-_PLAIN = {Tensor, Parameter, int, float, bool, complex, str, type(None)}
+_PLAIN = {Tensor, Parameter, int, float, bool, complex, str, type(None), dtype, Size, device}
+_LISTS = (tuple, list)
+_plain_now = set(_PLAIN)  # the same; nothing while there are modes
 
 
 def public_name(func: Any, preferred: frozenset[str] = frozenset()) -> str:
@@ -207,32 +201,116 @@ class NoArray:
         )
 
 
-# ---- putting the dispatching versions in place -----------------------------------------------
-def _namespaces(wrap: bool) -> None:
-    for scope, namespace in attach.SCOPES:
-        _namespace(scope, namespace, wrap)
+# ---- functions that ask ------------------------------------------------------------------------
+# They tell what something is, whoever has taken over.
+_TELLING = {"is_tensor", "is_storage", "typename"}
+_own_code: dict[FunctionType, FunctionType] = {}  # functions that ask -> what they do
+_made: dict[FunctionType, tuple[FunctionType, CodeType]] = {}  # the same and the code that asks, made once
 
 
-def _namespace(scope: dict[str, Any], namespace: str, wrap: bool) -> None:
-    for name in FUNCTIONS.get(namespace, {}):
-        value = scope.get(name)
-        if wrap and callable(value) and not isinstance(value, (type, Dispatching)) and hasattr(value, "__name__"):
-            scope[name] = Dispatching(value, name)
-        elif not wrap and isinstance(value, Dispatching):
-            scope[name] = value.function
+def own(function: Any) -> Any:
+    """What a function does without asking."""
+    return _own_code.get(function, function)
+
+
+def _public_functions() -> set[FunctionType]:
+    found = set()
+    for table in FUNCTIONS.values():
+        found |= {value for name, value in table.items() if isinstance(value, FunctionType) and name not in _TELLING}
+    return found
+
+
+def _functions(asking: bool) -> None:
+    """Have the public functions ask, or no longer."""
+    if not asking:
+        for function, itself in _own_code.items():
+            function.__code__ = itself.__code__
+            if function.__dict__.get("__wrapped__") is itself:
+                del function.__wrapped__  # type: ignore[attr-defined]
+        _own_code.clear()
+        return
+    for function in _public_functions():
+        if function in _own_code:
+            continue
+        made = _made.get(function)
+        if made is None or made[0].__code__ is not function.__code__:
+            itself = _twin(function)
+            made = _made[function] = (
+                itself,
+                _asking(function.__code__.co_freevars, _entry(function, itself), itself, function.__name__),
+            )
+        _own_code[function] = made[0]
+        function.__dict__.setdefault("__wrapped__", made[0])  # so that `inspect.signature` finds the parameters
+        function.__code__ = made[1]
+
+
+def _twin(function: FunctionType) -> FunctionType:
+    """Another function that does the same."""
+    twin = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    twin.__kwdefaults__, twin.__annotations__ = function.__kwdefaults__, function.__annotations__
+    twin.__dict__.update(function.__dict__)
+    twin.__module__, twin.__qualname__, twin.__doc__ = function.__module__, function.__qualname__, function.__doc__
+    return twin
+
+
+def _entry(function: FunctionType, itself: FunctionType) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+    def entry(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not _installed["modes"]:
+            for value in (*args, *kwargs.values()):
+                if type(value) not in _PLAIN and (type(value) not in _LISTS or not _PLAIN.issuperset(map(type, value))):
+                    break
+            else:
+                return itself(*args, **kwargs)
+        return dispatch(function, itself, args, kwargs)
+
+    return entry
+
+
+_MARKS = ("the entry of the function", "what the function does", "whether all of these types are plain")
+
+
+@functools.cache
+def _asking_template(free: tuple[str, ...]) -> CodeType:
+    """Code that hands all arguments to a constant, with the variables of outer functions that the code it stands for has.
+
+    Where all arguments are plain, which is what programs do most, it calls what the function does at once.
+    """
+    lines = [
+        "def outer():",
+        *(f"    {name} = None" for name in free),
+        "    def asking(*args__, **kwargs__):",
+        f"        if 0: ({', '.join(free)},)" if free else "        pass",
+        f"        plain__ = {_MARKS[2]!r}",
+        "        if args__ and plain__(map(type, args__)) and (not kwargs__ or plain__(map(type, kwargs__.values()))):",
+        f"            itself__ = {_MARKS[1]!r}",
+        "            return itself__(*args__, **kwargs__)",
+        f"        entry__ = {_MARKS[0]!r}",
+        "        return entry__(args__, kwargs__)",
+        "    return asking",
+    ]
+    scope: dict[str, Any] = {}
+    exec(compile("\n".join(lines), __file__, "exec"), scope)
+    return scope["outer"]().__code__
+
+
+def _asking(free: tuple[str, ...], entry: Callable[..., Any], itself: FunctionType, name: str) -> CodeType:
+    template = _asking_template(free)
+    put = dict(zip(_MARKS, (entry, itself, _plain_now.issuperset), strict=True))
+    constants = tuple(put.get(value, value) if isinstance(value, str) else value for value in template.co_consts)
+    return template.replace(co_consts=constants, co_name=name)
 
 
 def _published(scope: dict[str, Any], namespace: str) -> None:
-    """A namespace that is loaded while functions can be taken over."""
-    if _installed["classes"] or _installed["modes"]:
-        _namespace(scope, namespace, True)
+    """A namespace that is loaded while functions ask."""
+    if _own_code:
+        _functions(True)
 
 
 def _method(function: Any, name: str) -> Any:
     @functools.wraps(function)
     def method(*args: Any, **kwargs: Any) -> Any:
         # What `torch.Tensor.name` is now: handlers compare with it.
-        return dispatch(vars(Tensor)[name], function, args, kwargs)
+        return dispatch(vars(Tensor)[name], own(function), args, kwargs)
 
     method.__name__ = name  # `__getitem__`, whatever the function that does it is called
     method.__wrapped_method__ = function  # type: ignore[attr-defined]
@@ -249,6 +327,9 @@ def _property(original: property, name: str) -> property:
     return property(get, put if original.fset is not None else None, original.fdel, original.__doc__)
 
 
+_asking_methods: dict[str, tuple[Any, Any]] = {}  # name -> (what Tensor has, its dispatching version)
+
+
 def _versions() -> dict[str, Any]:
     """Dispatching versions of Tensor's methods and properties."""
     made: dict[str, Any] = {}
@@ -257,53 +338,99 @@ def _versions() -> dict[str, Any]:
         value = own.get(name)
         if name in _NEVER or value is None:
             continue
-        if isinstance(value, property):
+        known = _asking_methods.get(name)
+        if known is not None and known[0] is value:
+            made[name] = known[1]
+        elif isinstance(value, property):
             made[name] = _property(value, name)
         elif callable(value) and not hasattr(value, "__wrapped_method__"):
             made[name] = _method(value, name)
+        else:
+            continue
+        _asking_methods[name] = value, made[name]
     return made
 
 
-_installed = {"classes": 0, "modes": 0}
+_installed = {"classes": 0, "modes": 0}  # `modes` counts what needs Tensor's own methods to ask
 _saved: dict[str, Any] = {}
+_lock = threading.RLock()  # the last holder of an `Asked` may go away in any thread
 
 
 def _init_subclass(cls: Any, **kwargs: Any) -> None:
     super(Tensor, cls).__init_subclass__(**kwargs)
-    if "__torch_function__" not in vars(cls) or not takes_over(cls):
+    operators = "__torch_dispatch__" in vars(cls)
+    if operators:
+        on_operators(cls)
+    if not operators and ("__torch_function__" not in vars(cls) or not takes_over(cls)):
         return
     for name, value in _versions().items():
         if not any(name in vars(base) for base in cls.__mro__[: cls.__mro__.index(Tensor)]):
             setattr(cls, name, value)
-    _installed["classes"] += 1
-    if _installed["classes"] == 1:
-        _namespaces(True)
+    with _lock:
+        _installed["classes"] += 1
+        if _installed["classes"] == 1 and not _installed["modes"]:
+            _functions(True)
+
+
+def install() -> None:
+    """Have Tensor's methods ask, too, until `uninstall`."""
+    with _lock:
+        _installed["modes"] += 1
+        if _installed["modes"] == 1:
+            _plain_now.clear()
+            if not _installed["classes"]:
+                _functions(True)
+            for name, value in _versions().items():
+                _saved[name] = vars(Tensor)[name]
+                setattr(Tensor, name, value)
+
+
+def uninstall() -> None:
+    """The reverse of `install`."""
+    with _lock:
+        _installed["modes"] -= 1
+        if _installed["modes"] == 0:
+            _plain_now.update(_PLAIN)
+            for name, value in _saved.items():
+                setattr(Tensor, name, value)
+            _saved.clear()
+            if not _installed["classes"]:
+                _functions(False)
+
+
+def seeds(roots: Any) -> tuple[Any, ...]:
+    """What backward starts with at each of the roots: a tensor where somebody handles operators, None where nobody does."""
+    return tuple([None if below is None else below.seed(t) for t in roots])
+
+
+def on_operators(cls: Any) -> None:
+    """A type that defines `__torch_dispatch__`: the level of operators is told."""
+    global below
+    below = attach.LENT["operators"]()
+    below.adopt(cls)
 
 
 def enter_mode(mode: Any) -> None:
     """Make a mode the innermost one of this thread."""
     local.function_modes = (*local.function_modes, mode)
-    _installed["modes"] += 1
-    if _installed["modes"] == 1:
-        if not _installed["classes"]:
-            _namespaces(True)
-        for name, value in _versions().items():
-            _saved[name] = vars(Tensor)[name]
-            setattr(Tensor, name, value)
+    install()
 
 
 def exit_mode(mode: Any) -> None:
     """The reverse of `enter_mode`."""
     local.function_modes = local.function_modes[:-1]
-    _installed["modes"] -= 1
-    if _installed["modes"] == 0:
-        for name, value in _saved.items():
-            setattr(Tensor, name, value)
-        _saved.clear()
-        if not _installed["classes"]:
-            _namespaces(False)
+    uninstall()
+
+
+class Asked:
+    """As long as it lives, functions and Tensor's methods ask arguments of other types, too."""
+
+    def __init__(self) -> None:
+        install()
+        weakref.finalize(self, uninstall).atexit = False
 
 
 attach.after_publish.append(_published)
 Tensor.__torch_function__ = classmethod(default)  # type: ignore[assignment, method-assign]
+Parameter.__torch_function__ = staticmethod(disabled)  # type: ignore[method-assign]
 Tensor.__init_subclass__ = classmethod(_init_subclass)  # type: ignore[assignment]

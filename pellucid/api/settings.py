@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import warnings
 from typing import Any
@@ -13,13 +14,13 @@ from ..core import tracing
 from ..core.modes import state
 from ..core.public import FUNCTIONS, public
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError
-from ..ops.shape.storage import TypedStorage, UntypedStorage
+from ..errors import ArgumentTypeError, OperationError
+from ..ops.shape.storage import StorageBase, TypedStorage, UntypedStorage
 from .construct import _legacy_new
 from .convert import TYPE_NAMES
 
 _NAMES: dict[str, Any] = {"inf": math.inf, "nan": math.nan, "pi": math.pi, "e": math.e, "newaxis": None}
-_NAMES |= {"TypedStorage": TypedStorage, "UntypedStorage": UntypedStorage}
+_NAMES |= {"StorageBase": StorageBase, "TypedStorage": TypedStorage, "UntypedStorage": UntypedStorage}
 
 
 # What the process was told; compiled code depends on it.
@@ -182,8 +183,22 @@ def compiled_with_cxx11_abi() -> bool:
 
 @public()
 def get_device_module(device: Any = None) -> Any:
-    """Refused for accelerators: this build computes on the CPU."""
-    raise RuntimeError(f"Device '{device}' does not have a corresponding module registered as 'torch.{device}'.")
+    """The module of a device, as `torch.cpu`, which is also the one of the current accelerator, since there is none.
+
+    Raises:
+        RuntimeError: there is no such device, or it has no module.
+
+    >>> import pellucid as torch
+    >>> torch.get_device_module("cpu") is torch.cpu
+    True
+    """
+    if not (device is None or isinstance(device, (str, dtypes.device))):
+        raise OperationError(f"Invalid value of device '{device}', expect torch.device, str, or None")
+    name = "cpu" if device is None else dtypes.device(device).type
+    package = __name__.partition(".")[0]
+    if importlib.util.find_spec(f"{package}.{name}") is None:
+        raise OperationError(f"Device '{name}' does not have a corresponding module registered as 'torch.{name}'.")
+    return importlib.import_module(f"{package}.{name}")
 
 
 # ---- tensor types by name --------------------------------------------------------------------
@@ -193,7 +208,9 @@ class _TensorType(type):
     tensor_dtype: dtypes.dtype
 
     def __instancecheck__(cls, obj: Any) -> bool:
-        return isinstance(obj, Tensor) and obj.dtype is cls.tensor_dtype and obj.device.type == "cpu"
+        return (
+            isinstance(obj, Tensor) and obj.dtype is cls.tensor_dtype and obj.device.type == "cpu" and obj.layout is dtypes.strided
+        )
 
     @property
     def dtype(cls) -> dtypes.dtype:
@@ -220,14 +237,26 @@ class _StorageMaker(_TensorType):
 
 
 def _storage_type(name: str, kind: dtypes.dtype) -> _StorageMaker:
-    def new(cls: Any, *args: Any) -> TypedStorage:
-        if len(args) == 1 and isinstance(args[0], int):
-            values = np.empty(args[0], kind.numpy)
-        else:
-            values = np.array(args[0] if args else [], kind.numpy)
-        return TypedStorage(UntypedStorage(values), kind)
+    def new(cls: Any, *args: Any, wrap_storage: Any = None) -> TypedStorage:
+        return TypedStorage.of_old(kind, name, args, wrap_storage)
 
-    made = _StorageMaker(name, (), {"__new__": new, "tensor_dtype": kind, "__module__": "torch"})
+    def from_buffer(*args: Any, **kwargs: Any) -> TypedStorage:
+        return TypedStorage.from_buffer(*args, dtype=kind, **kwargs)
+
+    def from_file(*args: Any, **kwargs: Any) -> TypedStorage:
+        return TypedStorage.from_file(*args, dtype=kind, **kwargs)
+
+    def new_shared(size: int) -> TypedStorage:
+        return TypedStorage(UntypedStorage._new_shared(size * kind.numpy.itemsize), kind)
+
+    members = {
+        "__new__": new,
+        "_new_shared": staticmethod(new_shared),
+        "from_buffer": staticmethod(from_buffer),
+        "from_file": staticmethod(from_file),
+        "dtype": kind,
+    }
+    made = _StorageMaker(name, (), {**members, "tensor_dtype": kind, "__module__": "torch"})
     made.__doc__ = f"Old name of storages of {kind!r}."
     return made
 

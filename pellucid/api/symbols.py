@@ -166,6 +166,17 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
     return carried
 
 
+@public(names="_assert")
+def _assert(condition: Any, message: str) -> None:
+    """`assert condition, message`, as a function, which a trace can hold.
+
+    Raises:
+        AssertionError: the condition is not true.
+    """
+    if not condition:
+        raise AssertionError(message)
+
+
 # ---- places -----------------------------------------------------------------------------------
 @public()
 def get_device(input: Tensor) -> int:

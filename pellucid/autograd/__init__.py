@@ -6,10 +6,14 @@ import importlib as _importlib
 from collections.abc import Sequence
 from typing import Any
 
+from ..api import overriding as _overriding
 from ..api import transforms as _transforms
 from ..api.edges import at_edges as _at_edges
+from ..api.gradients import check_no_transform as _check_no_transform
+from ..api.gradients import differentiated as _differentiated
 from ..api.packages import keep_functions as _keep_functions
 from ..core import reverse as _reverse
+from ..core.display.nodes import SavedTensor as SavedTensor
 from ..core.function import Function as Function
 from ..core.modes import enable_grad as enable_grad
 from ..core.modes import inference_mode as inference_mode
@@ -30,7 +34,7 @@ from .gradcheck import gradcheck as gradcheck
 from .gradcheck import gradgradcheck as gradgradcheck
 
 __all__ = [
-    "Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck", "gradgradcheck",
+    "Function", "GradcheckError", "SavedTensor", "Variable", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck", "gradgradcheck",
     "graph", "inference_mode", "is_grad_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip
 
@@ -55,15 +59,16 @@ def backward(
     >>> x.grad
     tensor([3., 3.])
     """
+    _check_no_transform()
     roots = _at_edges(tensors)
     if grad_variables is not None:
         grad_tensors = grad_variables
-    seeds = (None,) * len(roots) if grad_tensors is None else _tuple(grad_tensors)
+    seeds = _overriding.seeds(roots) if grad_tensors is None else _tuple(grad_tensors)
     if len(seeds) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(seeds)} gradients")
     if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    _reverse.backward(roots, seeds, retain_graph, create_graph, None if inputs is None else _at_edges(inputs))
+    _reverse.backward(roots, seeds, retain_graph, create_graph, None if inputs is None else _differentiated(inputs))
 
 
 def grad(
@@ -105,9 +110,10 @@ def grad(
     edges = (inputs,) if isinstance(inputs, (Tensor, graph.GradientEdge)) else inputs
     if materialize_grads and any(isinstance(x, graph.GradientEdge) for x in edges):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-    return _transforms.grad(
-        _at_edges(outputs), targets, grad_outputs, retain_graph, create_graph, unused, is_grads_batched, materialize_grads
-    )
+    roots = _at_edges(outputs)
+    if grad_outputs is None and _overriding.below is not None:
+        grad_outputs = _overriding.seeds(roots)
+    return _transforms.grad(roots, targets, grad_outputs, retain_graph, create_graph, unused, is_grads_batched, materialize_grads)
 
 
 def __getattr__(name: str) -> Any:

@@ -36,7 +36,7 @@ class detect_anomaly(ContextDecorator):  # noqa: N801 (PyTorch's name)
 
 
 class set_detect_anomaly(ContextDecorator):  # noqa: N801
-    """Switch anomaly mode on or off; as a context manager it is put back on exit."""
+    """Switch anomaly mode on or off; as a context manager, it restores the previous mode on exit."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self.previous = setting()

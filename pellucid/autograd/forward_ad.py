@@ -113,7 +113,8 @@ def jacobian_forward(
                 seed.reshape(-1)[e] = direction
                 with dual_level(), enable_grad():
                     arguments = list(inputs)
-                    arguments[k] = make_dual(x, wrap(seed))
+                    for j, other in checked:
+                        arguments[j] = make_dual(other, wrap(seed if j == k else np.zeros_like(other._array)))
                     result = func(*arguments)
                     outs = (result,) if isinstance(result, Tensor) else tuple(result)
                     outs = tuple(o for o in outs if isinstance(o, Tensor) and o.requires_grad)

@@ -384,6 +384,8 @@ def hessian(
         out = func(*args)
         several_out, outs = _tuple(out, OUTPUTS, "hessian")
         _scalar(outs, several_out, "hessian")
+        if strict:
+            _require_grad(outs, "outputs", strict)
         return outs[0].reshape(())
 
     def slopes(*args: Any) -> Tensors:

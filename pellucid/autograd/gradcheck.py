@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..api import transforms
 from ..core import reverse
 from ..core.bind import wrap
 from ..core.modes import enable_grad, no_grad
+from ..core.primitive import TENSORS as F
+from ..core.public import FUNCTIONS
 from ..core.tensor import Tensor
+from ..errors import UnsupportedError
 
 EPS_FLOAT32_HINT = (
     "an input is not float64: finite differences with eps={eps:g} are dominated by rounding in single precision. Use double precision "
@@ -50,6 +54,9 @@ def gradcheck(
         atol, rtol: tolerances.
         nondet_tol: how far two runs of the same backward may differ.
         check_forward_ad: check forward mode as well.
+        check_backward_ad: check reverse mode.
+        check_batched_grad: compare the gradients of two random vectors at once with those of each; draws from the default generator.
+        check_grad_dtypes: gradients have their inputs' dtypes.
         fast_mode: compare along one random direction only.
 
     Returns:
@@ -64,9 +71,19 @@ def gradcheck(
     >>> torch.autograd.gradcheck(torch.sin, (x,))
     True
     """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    if check_batched_forward_grad:
+        raise UnsupportedError("gradcheck: check_batched_forward_grad is not there")
     arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     try:
         _check(func, arguments, eps, atol, rtol, nondet_tol, check_undefined_grad, check_forward_ad, check_backward_ad, fast_mode)
+        if check_batched_grad or check_grad_dtypes:
+            _check_gradients(func, arguments, check_batched_grad, check_grad_dtypes)
     except GradcheckError:
         if raise_exception:
             raise
@@ -93,12 +110,18 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Compare second derivatives with differences of the first ones; arguments as in `gradcheck`."""
+    """Compare second derivatives with differences of the first ones; arguments as in `gradcheck`.
+
+    Args:
+        grad_outputs: the vectors of the first backward pass; by default drawn from the default generator, between -1 and 1.
+        gen_non_contig_grad_outputs: these have gaps in memory.
+        check_fwd_over_rev: check forward mode through the first backward pass.
+        check_rev_over_rev: check a backward pass through it.
+    """
     arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     outs = _tensors(func(*arguments))
     if grad_outputs is None:
-        rng = np.random.default_rng(0)
-        seeds = tuple(_leaf(_random(rng, o._array)) for o in outs)
+        seeds = tuple(_drawn(o, gen_non_contig_grad_outputs) for o in outs)
     else:
         seeds = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
     n = len(arguments)
@@ -112,7 +135,8 @@ def gradgradcheck(
 
     return gradcheck(
         first, (*arguments, *seeds), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
-        check_undefined_grad=False, fast_mode=fast_mode,
+        check_undefined_grad=False, check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev, fast_mode=fast_mode,
     )  # fmt: skip
 
 
@@ -122,11 +146,39 @@ def _leaf(array: np.ndarray) -> Tensor:
     return t
 
 
-def _random(rng: np.random.Generator, like: np.ndarray) -> np.ndarray:
-    value = rng.standard_normal(like.shape)
-    if like.dtype.kind == "c":
-        value = value + 1j * rng.standard_normal(like.shape)
-    return np.asarray(value, like.dtype)
+def _drawn(like: Tensor, gaps: bool) -> Tensor:
+    """Random numbers between -1 and 1 of the shape of an output, with gaps in memory where asked."""
+    shape = tuple(like._array.shape)
+    gaps = gaps and like._array.size > 1
+    made = FUNCTIONS["torch"]["empty"]((*shape[:-1], 2 * shape[-1]) if gaps else shape, dtype=like.dtype)
+    (FUNCTIONS["torch"]["view_as_real"](made) if like.dtype.is_complex else made).uniform_(-1, 1)
+    return (made[..., 1::2] if gaps else made).requires_grad_()
+
+
+def _check_gradients(func: Any, inputs: tuple[Any, ...], batched: bool, same_types: bool) -> None:
+    """Gradients of two vectors at once are those of each, and of the inputs' types."""
+    wanted = tuple(x for x in inputs if isinstance(x, Tensor) and x.requires_grad)
+    with enable_grad():
+        outs = _tensors(func(*inputs))
+    draw, ones = (FUNCTIONS["torch"][name] for name in ("randn_like", "ones_like"))
+    for i, out in enumerate(outs):
+        if same_types:
+            made = transforms.grad((out,), wanted, (ones(out),), True, False, True)
+            for x, g in zip(wanted, made, strict=True):
+                if g is not None and g.dtype is not x.dtype:
+                    raise GradcheckError("Gradient has dtype mismatch")
+        if batched:
+            vectors = [draw(out) for _ in range(2)]
+            each = [transforms.grad((out,), wanted, (v,), True, False, True) for v in vectors]
+            try:
+                both = transforms.grad((out,), wanted, (F.stack(*vectors, dim=0),), True, False, True, True)
+            except RuntimeError as error:
+                raise GradcheckError(f"While computing batched gradients, got: {error}") from error
+            for k, (got, *parts) in enumerate(zip(both, *each, strict=True)):
+                if got is not None and not np.allclose(got._array, np.stack([p._array for p in parts]), rtol=1e-5, atol=1e-8):
+                    raise GradcheckError(
+                        f"For output {i} and input {k}, gradients of two vectors at once are not those of each:\n{got}\nand\n{parts}"
+                    )
 
 
 def _tensors(result: Any) -> tuple[Tensor, ...]:
@@ -202,8 +254,6 @@ def _check(
 
 def _no_outputs_depend(func: Any, inputs: tuple[Any, ...], checked: list[Any], values: tuple[Any, ...], eps: float) -> None:
     """All outputs are detached: right only when the function is constant."""
-    if not values:
-        raise ValueError("gradcheck expects the function to return at least one tensor")
     with no_grad():
         for k, x in checked:
             flat = x._array.reshape(-1) if x._array.flags.c_contiguous else None
@@ -306,7 +356,7 @@ def _compare(
         row, column = (int(v) for v in np.unravel_index(int(np.argmax(np.where(bad, np.abs(a - n), -1))), a.shape))
         reason = _reason(func, inputs, k, column, row, i, eps, float(a[row, column]), single)
         raise GradcheckError(
-            f"Jacobian mismatch for output {i} with respect to input {k},\n"
+            f"Jacobian {'computed with forward mode ' if label == 'Forward-mode' else ''}mismatch for output {i} with respect to input {k},\n"
             f"numerical:{n}\n{label.lower()}:{a}\n"
             f"  largest difference at output element {row}, input element {column}: {label.lower()} {a[row, column]:.6g}, "
             f"numerical {n[row, column]:.6g}\n  reason: {reason}"

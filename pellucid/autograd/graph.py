@@ -6,12 +6,18 @@ import abc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import numpy as np
 
 from ..api.edges import GradientEdge as GradientEdge
+from ..backends import numpy_cpu
+from ..core import tracing
 from ..core.bind import wrap
+from ..core.display.nodes import AccumulateGrad, accumulator
 from ..core.interpret import pop, push, stack_of, thread
-from ..core.tape import AccumulateGrad, Packed, RemovableHandle, accumulator
 from ..core.tape import Node as _Node
+from ..core.tape import Packed, RemovableHandle
 from ..core.tensor import OutputSlot, Tensor, version_of
 
 
@@ -129,11 +135,87 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None],
     return _Handle()
 
 
+class _Kept:
+    """What one or several nodes saved of a tensor; a copy of it once the tensor is about to be overwritten."""
+
+    __slots__ = ("__weakref__", "array")
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+
+class _AllowMutationOnSavedContext:
+    """The interpreter behind `allow_mutation_on_saved_tensors`.
+
+    Attributes:
+        cloned: the copies that were made and are still kept, by who keeps them.
+        tid_to_weakhandle: who keeps a tensor that was not overwritten since, by its place in memory.
+    """
+
+    def __init__(self) -> None:
+        self.cloned: WeakKeyDictionary[_Kept, Tensor] = WeakKeyDictionary()
+        self.tid_to_weakhandle: WeakValueDictionary[Any, _Kept] = WeakValueDictionary()
+        self.open = True
+
+    def save(self, array: Any) -> Packed:
+        """What a node keeps in the place of an array."""
+        place = (numpy_cpu.address(array), array.shape, array.strides, array.dtype)
+        kept = self.tid_to_weakhandle.get(place)
+        if kept is None:
+            kept = self.tid_to_weakhandle[place] = _Kept(array)
+        return Packed(kept, self.unpack)
+
+    def unpack(self, kept: _Kept) -> Tensor:
+        """The tensor as it was when it was saved."""
+        if not self.open:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally recorded."
+            )
+        return wrap(kept.array)
+
+    def writes(self, t: Tensor) -> None:
+        """Copy what is kept of the memory that is about to be overwritten."""
+        for place, kept in list(self.tid_to_weakhandle.items()):
+            if np.may_share_memory(kept.array, t._array):
+                del self.tid_to_weakhandle[place]
+                kept.array = tracing.copied(kept.array)
+                self.cloned[kept] = wrap(kept.array)
+
+    def clear(self) -> None:
+        """Forget what is kept; backward is refused from here on."""
+        self.open = False
+        self.cloned.clear()
+        self.tid_to_weakhandle.clear()
+
+
 @contextmanager
-def allow_mutation_on_saved_tensors() -> Iterator[None]:
-    """Inside the block, saved tensors are copied, so that overwriting them does not spoil backward."""
-    with saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
-        yield
+def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
+    """Inside the block, overwriting saved tensors does not spoil backward: they are copied when they are about to be overwritten.
+
+    Backward must run inside the block, too.
+
+    Raises:
+        RuntimeError: blocks are nested. AssertionError: backward runs outside.
+
+    >>> import pellucid as torch
+    >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     x = torch.tensor([3.0], requires_grad=True)
+    ...     y = x.clone()
+    ...     z = y ** 2
+    ...     _ = y.zero_()
+    ...     z.backward()
+    >>> x.grad
+    tensor([6.])
+    """
+    if any(isinstance(i, _AllowMutationOnSavedContext) for i in thread.stack.all):
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    context = _AllowMutationOnSavedContext()
+    push(context)
+    try:
+        yield context
+    finally:
+        pop(context)
+        context.clear()
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:

@@ -11,7 +11,7 @@ import importlib
 from typing import Any
 
 _VENDORS = (
-    "cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum",
+    "cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mha", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum", "quantized",
 )  # fmt: skip
 
 # How exact products of float32 shall be: a setting that is kept; they are exact.

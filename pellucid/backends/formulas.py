@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..ir.formula import FORMULAS, Formula, word
+from .halves import HALVES, narrowed, widened
 from .native import fused
 
 __all__ = ["Formula", "entered", "forward_of"]
 
-_F32 = np.dtype(np.float32)
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def entered(name: str, forward: Any, formula: Formula | None, wide_numbers: bool) -> Any:
@@ -34,27 +35,30 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
 
         def rule(xp: Any, x: Any) -> Any:
             kind = x.dtype
-            if kind is _F32:
+            if kind is _F32 or kind is _F64:
                 if kernel:
                     run = fused(name, x)
                     if run is not None:
                         return run(x)
-            elif kind.itemsize == 2 and kind.kind in "fV":
-                return rule(xp, x.astype(_F32)).astype(kind)
+            elif kind in HALVES:
+                run = None if formula.decides() else fused(name, x)
+                return narrowed(rule(xp, widened(x)), kind) if run is None else run(x)
             return function(xp, x)
 
         return rule
 
     def several(xp: Any, *arrays: Any, **given: Any) -> Any:
         kind = arrays[0].dtype
-        if kind is _F32:
+        if kind is _F32 or kind is _F64:
             if kernel:
                 run = fused(name, arrays[0])
                 if run is not None:
                     return run(*arrays, *[given[n] for n in numbers])
-        elif kind.itemsize == 2 and kind.kind in "fV":
-            wide = [a.astype(_F32) if getattr(a, "dtype", None) == kind else a for a in arrays]
-            return several(xp, *wide, **given).astype(kind)
+        elif kind in HALVES:
+            run = None if formula.decides() else fused(name, *[a for k, a in enumerate(arrays) if k not in formula.masks])
+            if run is not None:
+                return run(*arrays, *[given[n] for n in numbers])
+            return narrowed(several(xp, *map(widened, arrays), **given), kind)
         return function(xp, *arrays, **given)
 
     if not numbers and len(formula.values) == 2 and not kernel:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..ir.formula import nearer
+from .halves import widened
 from .native import enabled, kernels
 
 
@@ -46,7 +47,10 @@ def scale(arrays: list[ndarray], factor: float) -> None:
     """
     if not _applied(scaled, [arrays, arrays], factor=float(factor)):
         for a in arrays:
-            a *= a.dtype.type(factor)
+            if a.dtype.itemsize == 2:  # the factor keeps its digits
+                a[...] = widened(a) * np.float32(factor)
+            else:
+                a *= a.dtype.type(factor)
 
 
 def limit(arrays: list[ndarray], most: float) -> None:

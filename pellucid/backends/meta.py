@@ -8,11 +8,27 @@ from typing import Any
 import numpy as np
 
 
-class MetaArray:
+class Described:
+    """What follows from an array's `shape`."""
+
+    __slots__ = ()
+    shape: tuple[int, ...]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+class MetaArray(Described):
     """The description of an array. Anything that would read or write values raises TypeError."""
 
     __slots__ = ("dtype", "shape", "strides")
     __array_ufunc__ = None
+    device = "meta"
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None) -> None:
         self.shape = tuple(shape)
@@ -24,14 +40,6 @@ class MetaArray:
                 step *= max(size, 1)
             strides = tuple(reversed(made))
         self.strides = strides
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
 
     @property
     def itemsize(self) -> int:

@@ -16,3 +16,8 @@ def is_available() -> bool:
 def is_built() -> bool:
     """Whether this build can use it: it cannot."""
     return False
+
+
+def is_macos_or_newer(major: int, minor: int) -> bool:
+    """Refused: there is no such device to be on."""
+    raise RuntimeError("Cannot execute isOnMacOSorNewer() without MPS backend.")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from .. import config
+from ..ir.formula import DOUBLE, ELEMENTARY, FORMULAS, word
 
 
 class _Package:
@@ -58,16 +61,60 @@ def spared(name: str, elements: int) -> bool:
     return True
 
 
-_F32 = np.dtype(np.float32)
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+HALVES = frozenset([np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)])
 SMALL = 64  # elements below which a kernel call is not worth its fixed cost
 
 
+class _Ufuncs:
+    """NumPy's element-wise functions by name, with loops for two-byte floats where there is native code; made when first asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(np, name)
+        made = kernels.pointwise.numpys.extended(found) if type(found) is np.ufunc and config.kernels else found
+        setattr(self, name, made)
+        return made
+
+
+ufuncs = _Ufuncs()
+
+
+@functools.cache
+def SERVED() -> frozenset[Any]:
+    """The two-byte floats that generated code reads and writes on this processor."""
+    return frozenset(kind for kind in HALVES if config.kernels and kernels.pointwise.values.available(kind.name))
+
+
 def fused(name: str, *arrays: Any, least: int = SMALL) -> Callable[..., Any] | None:
-    """The element-wise kernel `name`, when it serves these arrays (float32, `least` elements or more)."""
+    """The element-wise kernel `name`, when it serves these arrays (floats, `least` elements or more)."""
     x = arrays[-1]
-    if x.size < least or type(x) is not np.ndarray or x.dtype is not _F32 or not config.kernels:
+    if x.size < least or type(x) is not np.ndarray or not config.kernels:
         return None
+    kind = x.dtype
+    if kind is _F64:
+        return activation(name, x.size) if _in_double(name) else None
+    if kind is not _F32:
+        if kind not in SERVED():
+            return None
+        for other in arrays[:-1]:
+            if other.dtype is not kind:
+                return None
+        run = activation(name, x.size)
+        return run and functools.partial(with_numbers, run)
     return activation(name, x.size)
+
+
+@functools.cache
+def _in_double(name: str) -> bool:
+    """Whether there is code for all that a kernel computes in double precision."""
+    formula = FORMULAS.get(name) or word(name)
+    costly = formula.words() & ELEMENTARY if formula is not None else frozenset()
+    return costly <= DOUBLE
+
+
+def with_numbers(run: Callable[..., Any], *arguments: Any) -> Any:
+    """A kernel of two-byte floats and numbers, which are float32: NumPy would take a Python number for one of two bytes."""
+    return run(*[np.array(x, _F32) if type(x) in (float, int, bool) else x for x in arguments])
 
 
 def activation(name: str, elements: int) -> Callable[..., Any] | None:

@@ -7,6 +7,8 @@ where NumPy is slow.
 from __future__ import annotations
 
 import math
+import sys
+import weakref
 from typing import Any
 
 import ml_dtypes
@@ -17,8 +19,9 @@ from .. import config
 from ..errors import OperationError, UnsupportedError
 from ..kernels.matmul.blas import SHARED_PRODUCT
 from . import memory as _memory  # noqa: F401  (arrays are made from here on)
+from .halves import HALVES, multiplied, narrowed, widened
 from .meta import MetaArray
-from .native import kernels, sparing
+from .native import kernels, sparing, ufuncs
 from .numpy_extra import *  # noqa: F403
 from .numpy_fast import *  # noqa: F403
 from .numpy_nn import *  # noqa: F403
@@ -30,16 +33,28 @@ name = "numpy"
 def __getattr__(attribute: str) -> Any:
     # Not `from numpy import *`: that also loads numpy.testing, numpy.f2py and more, 60 ms of every start.
     try:
-        value = getattr(np, attribute)
+        value = getattr(ufuncs, attribute)
     except AttributeError:
         raise AttributeError(f"the array namespace has no function {attribute!r}") from None
     globals()[attribute] = value  # found directly from now on
     return value
 
 
-def as_array(value: Any) -> ndarray:
-    """An ndarray for a NumPy scalar or array (ufuncs on 0-d arrays return scalars)."""
-    return value if type(value) is ndarray else asarray(value)
+def as_array(value: Any) -> Any:
+    """An array for a number or a NumPy scalar (ufuncs on 0-d arrays return scalars); an array of another library as it is."""
+    return asarray(value) if isinstance(value, _HOST) else value
+
+
+_HOST = (ndarray, np.generic, bool, int, float, complex, list, tuple)
+
+
+def namespace_of(array: Any) -> Any:
+    """The array namespace that computes with an array: what its class gives as `xp`, otherwise this one."""
+    return getattr(array, "xp", _SELF)
+
+
+_SELF = sys.modules[__name__]
+NAMESPACES: dict[str, Any] = {"cpu": _SELF}  # by the type of the device that their arrays lie on
 
 
 def from_host(value: Any) -> Any:
@@ -59,6 +74,7 @@ ACCUMULATE: dict[Any, Any] = {
 }
 _F32 = np.dtype(np.float32)
 _REAL = (_F32, np.dtype(np.float64))
+_FLOATS = frozenset(_REAL) | HALVES
 _multiply = np.multiply
 _WIDE = {kind: wide for kind, wide in ACCUMULATE.items() if wide == np.float32}
 _reduce, _max, _min, _matmul = np.add.reduce, np.maximum.reduce, np.minimum.reduce, np.matmul
@@ -69,12 +85,18 @@ BLOCK_ROWS = 256
 
 
 def _kernels_for(x: Any) -> Any:
-    """The kernels of reductions where they are faster than NumPy's: more than a few thousand float32 in order."""
-    serves = x.dtype is _F32 and type(x) is ndarray and x.flags.c_contiguous and config.kernels and not sparing[0]
+    """The kernels of reductions where they are faster than NumPy's: many floats in order."""
+    serves = x.dtype in _FLOATS and type(x) is ndarray and x.flags.c_contiguous and config.kernels and not sparing[0]
     return kernels.pointwise.reduce if serves else None
 
 
 _MANY = 1 << 12  # elements from which kernels of reductions pay
+
+
+def _by_kernel(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
+    """A reduction of many elements by its kernel; None where there is none for them."""
+    run = _kernels_for(x) if x.size > _MANY else None
+    return None if run is None else getattr(run, name)(x, axis, keepdims)
 
 
 def _add(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
@@ -103,12 +125,15 @@ _SINGLE = (None, np.dtype(np.float32), np.dtype(np.complex64))
 def sum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """As `np.sum`, but float16 and bfloat16 are added in float32, and integers give int64."""
     kind = x.dtype
+    if kind in _WIDE and out is None and (dtype is None or dtype == kind):
+        made = _by_kernel("sum", x, axis, keepdims)
+        if made is not None:
+            return made
+        return narrowed(np.asarray(_add(widened(x), axis, None, None, keepdims)), kind)
     if dtype is None and kind in ACCUMULATE:
         wide = ACCUMULATE[kind]
         total = _add(x, axis, wide, out, keepdims)
         return total if wide.kind == "i" else total.astype(kind)
-    if dtype is not None and dtype == kind and kind in _WIDE:
-        return _add(x, axis, _WIDE[kind], None, keepdims).astype(kind)
     return _add(x, axis, dtype, out, keepdims)
 
 
@@ -121,7 +146,10 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         for d in axis if type(axis) is tuple else (axis,):
             n *= x.shape[d]
     if kind in _WIDE:
-        return (_add(x, axis, np.float32, None, keepdims) / np.float32(n)).astype(kind)
+        made = _by_kernel("mean", x, axis, keepdims)
+        if made is not None:
+            return made
+        return narrowed(np.asarray(_add(widened(x), axis, None, None, keepdims) / np.float32(n)), kind)
     return _add(x, axis, None, None, keepdims) / kind.type(n)
 
 
@@ -137,12 +165,30 @@ def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def _extreme(name: str, plain: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     """By a kernel along rows, which NumPy takes one after the other."""
-    if x.size > _MANY and (axis == x.ndim - 1 or axis == (x.ndim - 1,)) and x.ndim > 1:
-        run = _kernels_for(x)
-        made = None if run is None else getattr(run, name)(x, axis, keepdims)
+    if x.dtype in _WIDE and x.size:
+        made = _by_kernel(name, x, axis, keepdims)
+        if made is not None:
+            return made
+        return narrowed(np.asarray(_extreme(name, plain, widened(x), axis, keepdims)), x.dtype)
+    if x.dtype.itemsize < 8 and (axis == x.ndim - 1 or axis == (x.ndim - 1,)) and x.ndim > 1:
+        made = _by_kernel(name, x, axis, keepdims)
         if made is not None:
             return made
     return plain(x, axis, None, None, keepdims)
+
+
+def copy(x: Any, order: Any = "K") -> Any:
+    """As `np.copy`."""
+    if order == "C" and x.size > _MANY and type(x) is ndarray and not x.flags.c_contiguous and config.kernels:
+        made = kernels.indexing.transpose.transposed(x)
+        if made is not None:
+            return made
+    return np.array(x, order=order)
+
+
+def euclidean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The root of the sum of squares by a kernel, of many floats in order; None for everything else."""
+    return _by_kernel("norm", x, axis, keepdims)
 
 
 def variance(x: Any, axis: Any, correction: Any, keepdims: bool) -> Any:
@@ -161,15 +207,25 @@ def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return x.argmin(axis, keepdims=keepdims)
 
 
+def plus(a: Any, b: Any, into: Any = None) -> Any:
+    """a + b of any two arrays, in the memory of `into` where that is `a`; of two-byte floats by generated code."""
+    if a.dtype.itemsize == 2 and type(a) is ndarray is type(b):
+        return _SELF.add(a, b, into)
+    if into is None:
+        return a + b
+    into += b
+    return into
+
+
 def matmul(a: Any, b: Any) -> Any:
     """As `np.matmul`, but two-byte floats are multiplied in float32, and a batch of matrices times one matrix is one product."""
     kind = a.dtype
-    if kind in _WIDE:
-        wide = _WIDE[kind]
-        return matmul(a.astype(wide), b.astype(wide)).astype(kind)
     if b.ndim == 2 and a.ndim > 2 and a.size:
         shape = a.shape
         return matmul(a.reshape(-1, shape[-1]), b).reshape(*shape[:-1], b.shape[-1])
+    if kind in _WIDE:
+        made = multiplied(a, b)
+        return narrowed(matmul(widened(a), widened(b)), kind) if made is None else made
     if kind in _REAL and a.ndim > 1 and b.ndim > 1 and a.shape[-1] == 1 == b.shape[-2] and b.shape[-1] > 1:
         return _multiply(a, b)  # an outer product: no sums, and NumPy would make one call of BLAS for each matrix
     if kind is _F32 and b.size > 2048 and a.size > 2048 and config.kernels:
@@ -184,49 +240,47 @@ def matmul(a: Any, b: Any) -> Any:
     return numpy_matmul(a, b)
 
 
-def _widened(x: Any) -> Any:
-    return x.astype(_WIDE[x.dtype]) if x.dtype in _WIDE else x
-
-
 def softmax(x: Any, axis: int) -> Any:
     """exp(x) / sum(exp(x)) along an axis, without overflow."""
     if x.size == 0:
         return x.copy()
-    if x.dtype is _F32 and config.kernels:
+    if x.dtype in _WIDE:
+        return narrowed(softmax(widened(x), axis), x.dtype)
+    if x.dtype in _REAL and config.kernels:
         made = kernels.rows.softmax.softmax(x, axis)
         if made is not None:
             return made
-    wide = _widened(x)
-    e = np.subtract(wide, _max(wide, axis, None, None, True))
-    np.exp(e, out=e if type(e) is ndarray else None)
-    return (e / _add(e, axis, None, None, True)).astype(x.dtype, copy=False)
+    e = np.subtract(x, _max(x, axis, None, None, True))
+    e = ufuncs.exp(e, e) if type(e) is ndarray else np.exp(e)
+    return e / _add(e, axis, None, None, True)
 
 
 def log_softmax(x: Any, axis: int) -> Any:
     """log(softmax(x)) along an axis, without overflow."""
     if x.size == 0:
         return x.copy()
-    if x.dtype is _F32 and config.kernels:
+    if x.dtype in _WIDE:
+        return narrowed(log_softmax(widened(x), axis), x.dtype)
+    if x.dtype in _REAL and config.kernels:
         made = kernels.rows.softmax.log_softmax(x, axis)
         if made is not None:
             return made
-    wide = _widened(x)
-    shifted = wide - _max(wide, axis, None, None, True)
-    return (shifted - np.log(_add(np.exp(shifted), axis, None, None, True))).astype(x.dtype, copy=False)
+    shifted = x - _max(x, axis, None, None, True)
+    return shifted - np.log(_add(ufuncs.exp(shifted), axis, None, None, True))
 
 
 def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) along axes, without overflow; -inf over no elements."""
-    wide = _widened(x)
+    wide = widened(x)
     if x.size == 0:
-        return np.log(_add(np.exp(wide), axis, None, None, keepdims)).astype(x.dtype)
+        return np.log(_add(ufuncs.exp(wide), axis, None, None, keepdims)).astype(x.dtype)
     if x.dtype.kind == "c":
         real = _max(wide.real, axis, None, None, True)  # it bounds the magnitudes
         top = np.where(np.isfinite(real), real, 0)
     else:
         top = _max(wide, axis, None, None, True)
         top = np.where(np.isfinite(top), top, np.zeros((), wide.dtype))
-    total = np.log(_add(np.exp(wide - top), axis, None, None, True)) + top
+    total = np.log(_add(ufuncs.exp(wide - top), axis, None, None, True)) + top
     if not keepdims:
         total = np.squeeze(total, axis)
     return np.asarray(total).astype(x.dtype, copy=False)
@@ -243,6 +297,9 @@ def broadcast_to(x: Any, shape: tuple[int, ...]) -> ndarray:
                 strides[k] = stride
             elif size != 1:
                 raise ValueError
+        if x.ndim:
+            for k in range(extra - 1, -1, -1):  # a new dimension of size 1 steps over what follows, as in PyTorch
+                strides[k] = shape[k + 1] * strides[k + 1] if shape[k] == 1 else 0
         if extra >= 0 and x.flags.writeable:
             return strided(x, tuple(shape), tuple(strides))
     except (ValueError, IndexError, TypeError, BufferError):
@@ -288,6 +345,8 @@ def resized(x: Any, shape: tuple[int, ...]) -> Any:
         flat = held.reshape(-1, order="A").view(np.uint8) if held.flags.forc else None
         if flat is not None and offset + math.prod(shape) * x.itemsize <= flat.size:
             return flat[offset : offset + math.prod(shape) * x.itemsize].view(x.dtype).reshape(shape)
+    if type(x) is ndarray:
+        check_resizable(x)
     return np.empty(shape, x.dtype)
 
 
@@ -308,6 +367,23 @@ def owner(x: ndarray) -> ndarray:
             if not isinstance(base, ndarray):
                 return x
         x = base
+
+
+_LENT: dict[int, weakref.ref[ndarray]] = {}
+
+
+def lend(x: ndarray) -> ndarray:
+    """Note that others hold the memory of `x`, too, so that a tensor in it keeps its size; returns `x`."""
+    key = id(held := owner(x))
+    if key not in _LENT:
+        _LENT[key] = weakref.ref(held, lambda _: _LENT.pop(key, None))
+    return x
+
+
+def check_resizable(x: Any) -> None:
+    """Refuse to make memory larger that NumPy's arrays of the user lie in, or that came from them."""
+    if id(owner(x)) in _LENT:
+        raise OperationError("Trying to resize storage that is not resizable")
 
 
 def element_offset(a: Any) -> int:
@@ -381,6 +457,8 @@ def written(array: Any, name: str) -> ndarray | None:
         return writable(array)
     if isinstance(array, MetaArray):
         return None
+    if namespace_of(array) is not _SELF:
+        return array
     raise UnsupportedError(f"{name}: an array of type {type(array).__name__} cannot be written to", op=name)
 
 

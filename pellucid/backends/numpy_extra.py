@@ -13,15 +13,13 @@ import numpy as np
 from numpy import asarray
 
 from ..errors import OperationError, UnsupportedError
+from ..ir.formula import FORMULAS, Formula
+from .halves import HALVES, narrowed
+from .halves import widened as _wide
 from .native import fused
 from .numpy_fast import cube
 
 __all__: list[str] = []
-
-
-def _narrow(kind: np.dtype[Any]) -> bool:
-    """True for float16 and bfloat16."""
-    return kind.itemsize == 2 and kind.kind in "fV"
 
 
 def _export(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,12 +35,6 @@ def _kind(arrays: tuple[Any, ...]) -> np.dtype[Any]:
     return np.dtype(np.float64)
 
 
-def _wide(a: Any) -> Any:
-    if hasattr(a, "dtype") and _narrow(a.dtype):
-        return a.astype(np.float32)
-    return a
-
-
 _LARGE = 1 << 12  # elements from which a generated kernel is worth loading
 
 
@@ -52,8 +44,8 @@ def widened(name: str, doc: str) -> Callable[[Callable[..., Any]], Callable[...,
     def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
         def function(*arrays: Any) -> Any:
             kind = _kind(arrays)
-            if _narrow(kind):
-                return asarray(compute(*map(_wide, arrays))).astype(kind)
+            if kind in HALVES:
+                return narrowed(asarray(compute(*map(_wide, arrays))), kind)
             if kind.kind in "biu":
                 raise TypeError(f"not supported: {name} of {kind}")
             result = compute(*arrays)
@@ -96,7 +88,7 @@ def sigmoid(x: Any) -> Any:
     if x.dtype.kind in "biu":
         raise TypeError("not supported: sigmoid of integers")
     if x.dtype.itemsize == 2:
-        return sigmoid(x.astype(np.float32)).astype(x.dtype)
+        return narrowed(sigmoid(_wide(x)), x.dtype)
     result = np.negative(x)
     if type(result) is not np.ndarray:
         return 1 / (np.exp(result) + 1)
@@ -362,10 +354,15 @@ def polygamma(x: Any, n: int) -> Any:
 @_export
 def pow(x: Any, y: Any) -> Any:
     """x ** y; integers to negative powers are 0, except those of 1 and -1."""
+    if x.dtype in HALVES and hasattr(y, "dtype"):
+        return pow(x, float(y)) if y.ndim == 0 and x.ndim else narrowed(np.power(_wide(x), _wide(y)), x.dtype)
     if hasattr(y, "dtype"):
         if y.dtype.kind == "i" and x.dtype.kind in "iu" and np.any(y < 0):
             return _negative_powers(x, y)
         return np.power(x, y)
+    if x.dtype in HALVES:
+        run = fused("square", x) if y == 2 else None
+        return narrowed(pow(_wide(x), y), x.dtype) if run is None else run(x)
     # ndarray.__pow__ knows the small powers; np.power does not.
     return cube(x) if y == 3 else x**y
 
@@ -448,8 +445,15 @@ def addcmul(x: Any, a: Any, b: Any, value: Any) -> Any:
         if value != 1:
             product = np.multiply(product, value, product if kind.kind == "f" and type(product) is np.ndarray else None)
         return x + product
+    run = fused("addcmul", x, a, b)
+    if run is not None:
+        return run(x, a, b, value)
     product = _wide(a) * _wide(b)
-    return (_wide(x) + (product if value == 1 else product * value)).astype(kind, copy=False)
+    return narrowed(_wide(x) + (product if value == 1 else product * value), kind)
+
+
+FORMULAS["lerp_near"] = Formula(lambda m, start, end, *, weight: start + weight * (end - start))
+FORMULAS["lerp_far"] = Formula(lambda m, start, end, *, rest: end - (end - start) * rest)
 
 
 @_export
@@ -462,10 +466,14 @@ def lerp(start: Any, end: Any, weight: Any) -> Any:
         if abs(weight) < 0.5:
             return np.add(np.multiply(span, weight, room), start, room)
         return np.subtract(end, np.multiply(span, 1 - weight, room), room)
+    if type(weight) is float and kind in HALVES:
+        run = fused("lerp_near" if abs(weight) < 0.5 else "lerp_far", start, end)
+        if run is not None:
+            return run(start, end, weight if abs(weight) < 0.5 else 1 - weight)
     start, end = _wide(start), _wide(end)
     span = end - start
     result = start + weight * span if abs(weight) < 0.5 else end - span * (1 - weight)
-    return result.astype(kind, copy=False)
+    return narrowed(result, kind)
 
 
 @_export

@@ -10,17 +10,16 @@ from numpy import ndarray
 
 from .. import config
 from ..ir.formula import FORMULAS, Formula
-from .native import activation, kernels
+from .native import SERVED, activation, kernels, ufuncs
 
 __all__ = ["clip_numbers", "cube", "cumsum", "exp", "log", "take_along_axis", "triangle"]
 
 _F32 = np.dtype(np.float32)
 _LARGE = 1 << 12  # elements from which a generated kernel is worth loading
-_exp, _log = np.exp, np.log
 
 
 def _served(x: Any) -> bool:
-    return x.dtype is _F32 and type(x) is ndarray and config.kernels
+    return (x.dtype is _F32 or x.dtype in SERVED()) and type(x) is ndarray and config.kernels
 
 
 def exp(x: Any) -> Any:
@@ -29,7 +28,7 @@ def exp(x: Any) -> Any:
         run = activation("exp", x.size)
         if run is not None:
             return run(x)
-    return _exp(x)
+    return ufuncs.exp(x)
 
 
 def log(x: Any) -> Any:
@@ -38,7 +37,7 @@ def log(x: Any) -> Any:
         run = activation("log", x.size)
         if run is not None:
             return run(x)
-    return _log(x)
+    return ufuncs.log(x)
 
 
 FORMULAS["cube"] = Formula(lambda m, x: x * x * x)
@@ -59,15 +58,15 @@ def clip_numbers(x: Any, low: Any, high: Any) -> Any:
     if low is not None and high is not None and x.size >= _LARGE and low == low and high == high and _served(x):
         run = activation("hardtanh", x.size)
         if run is not None:
-            return run(x, low, high)
+            return run(x, low, high) if x.dtype is _F32 else run(x, float(x.dtype.type(low)), float(x.dtype.type(high)))
     kind = x.dtype
     # Arrays without dimensions: NumPy takes them in half the time that it takes for its scalars.
     if low is None:
-        return np.minimum(x, np.array(high, kind))
-    result = np.maximum(x, np.array(low, kind))
+        return ufuncs.minimum(x, np.array(high, kind))
+    result = ufuncs.maximum(x, np.array(low, kind))
     if high is None:
         return result
-    return np.minimum(result, np.array(high, kind), out=result if type(result) is ndarray else None)
+    return ufuncs.minimum(result, np.array(high, kind), out=result if type(result) is ndarray else None)
 
 
 def cumsum(x: Any, axis: int, dtype: Any = None) -> Any:

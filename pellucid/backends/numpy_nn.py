@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from .. import config
 from ..kernels.convolution import reference as conv_reference
 from ..kernels.matmul.blas import SHARED_PRODUCT
 from ..kernels.pooling import reference as pool_reference
+from .halves import HALVES, in_float32, multiplied, narrowed, native_products, widened
 from .native import kernels
 
 Pads = Sequence[Any]
@@ -19,6 +21,19 @@ _REAL = (_F32, np.dtype(np.float64))
 _matmul = np.matmul
 
 
+def _in_float32(function: Any) -> Any:
+    """The function, with two-byte floats computed in float32 and rounded once."""
+
+    @functools.wraps(function)
+    def either(x: Any, *rest: Any, **params: Any) -> Any:
+        if x.dtype in HALVES:
+            return in_float32(lambda _, *arrays: function(*arrays, **params), None, x, *rest)
+        return function(x, *rest, **params)
+
+    return either
+
+
+@_in_float32
 def conv(x: Any, w: Any, bias: Any, stride: Any, padding: Pads, dilation: Any, groups: int) -> Any:
     """Cross-correlation of `(N, C, *spatial)` with `(O, C / groups, *kernel)`, plus a bias `(O,)` or None."""
     if x.dtype is _F32 and config.kernels:
@@ -31,6 +46,7 @@ def conv(x: Any, w: Any, bias: Any, stride: Any, padding: Pads, dilation: Any, g
     return out
 
 
+@_in_float32
 def conv_input_grad(g: Any, w: Any, x_shape: Any, stride: Any, padding: Pads, dilation: Any, groups: int) -> Any:
     """Gradient of `conv` in its input; also transposed convolution."""
     if g.dtype is _F32 and config.kernels:
@@ -40,6 +56,7 @@ def conv_input_grad(g: Any, w: Any, x_shape: Any, stride: Any, padding: Pads, di
     return conv_reference.conv_input_grad(g, w, x_shape, stride, padding, dilation, groups)
 
 
+@_in_float32
 def conv_weight_grad(g: Any, x: Any, w_shape: Any, stride: Any, padding: Pads, dilation: Any, groups: int) -> Any:
     """Gradient of `conv` in its weight."""
     if g.dtype is _F32 and config.kernels:
@@ -49,6 +66,7 @@ def conv_weight_grad(g: Any, x: Any, w_shape: Any, stride: Any, padding: Pads, d
     return conv_reference.conv_weight_grad(g, x, w_shape, stride, padding, dilation, groups)
 
 
+@_in_float32
 def max_pool(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> tuple[Any, Any]:
     """Largest value of each window and its flat position in the input's spatial dimensions."""
     if x.dtype is _F32 and config.kernels:
@@ -58,6 +76,7 @@ def max_pool(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil
     return pool_reference.max_pool(x, kernel, stride, padding, dilation, ceil_mode)
 
 
+@_in_float32
 def max_pool_grad(g: Any, index: Any, x_shape: Any) -> Any:
     """Gradient of `max_pool`: `g` added at the winners."""
     if g.dtype is _F32 and config.kernels:
@@ -67,6 +86,7 @@ def max_pool_grad(g: Any, index: Any, x_shape: Any) -> Any:
     return pool_reference.max_pool_grad(g, index, x_shape)
 
 
+@_in_float32
 def avg_pool(x: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor: Any) -> Any:
     """Mean of each window."""
     if x.dtype is _F32 and config.kernels:
@@ -76,6 +96,7 @@ def avg_pool(x: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, co
     return pool_reference.avg_pool(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
 
 
+@_in_float32
 def avg_pool_grad(
     g: Any, x_shape: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor: Any
 ) -> Any:
@@ -89,6 +110,9 @@ def avg_pool_grad(
 
 def linear(x: Any, w: Any, b: Any) -> Any:
     """`x @ w.T + b` for x `(..., in)`, w `(out, in)`, b `(out,)` or None."""
+    if x.dtype in HALVES:
+        made = kernels.matmul.pairs.linear(x, w, b) if native_products(x.dtype) else None
+        return in_float32(lambda _, *arrays: linear(*arrays), None, x, w, b) if made is None else made
     if x.dtype is _F32 and w.dtype is _F32 and w.size > 2048 and x.size > 2048 and config.kernels:
         return kernels.matmul.call.linear(x, w, b)
     out = numpy_matmul(x, w.T)
@@ -102,7 +126,8 @@ def numpy_matmul(a: Any, b: Any) -> Any:
     if a.size * b.shape[-1] < SHARED_PRODUCT and a.dtype in _REAL:
         return _matmul(a, b)
     if a.dtype.itemsize <= 2 and a.dtype.kind in "fV":
-        return numpy_matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+        made = multiplied(a, b)
+        return narrowed(numpy_matmul(widened(a), widened(b)), a.dtype) if made is None else made
     return kernels.matmul.blas.matmul(a, b)
 
 

@@ -12,6 +12,7 @@ from numpy import ndarray
 from .native import enabled, kernels
 
 KERNEL_SIZE = 2048  # values from which on a generated kernel is used
+FEW = 64  # values up to which NumPy adds them one by one as fast as anything else does
 ROWS_SIZE = 256  # the same for adding rows, where NumPy must sort them
 
 
@@ -148,10 +149,10 @@ def _middle(shape: tuple[int, ...], dim: int) -> tuple[int, int, int]:
     return math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
 
 
-def _alike(x: ndarray, index: ndarray, dim: int) -> bool:
-    """Whether a generated kernel pays: many positions, and shapes that differ in `dim` only."""
+def _alike(x: ndarray, index: ndarray, dim: int, least: int = KERNEL_SIZE) -> bool:
+    """Whether a generated kernel pays: at least so many positions, and shapes that differ in `dim` only."""
     return (
-        index.size >= KERNEL_SIZE
+        index.size >= least
         and enabled()
         and x.flags.c_contiguous
         and x.shape[:dim] == index.shape[:dim]
@@ -210,9 +211,9 @@ def put_few(out: ndarray, index: ndarray, values: ndarray, dim: int) -> None:
         out.reshape(-1)[index * step + starts] = values
 
 
-def few_places(out: ndarray, index: ndarray, values: ndarray, dim: int) -> ndarray | None:
-    """Flat positions of a few places of a C-ordered array, or None where the general way serves: many, or other shapes."""
-    if index.size > 64 or values.shape != index.shape or index.ndim != out.ndim or not out.ndim or not out.flags.c_contiguous:
+def few_places(out: ndarray, index: ndarray, values: ndarray, dim: int, most: int = FEW) -> ndarray | None:
+    """Flat positions of at most so many places of a C-ordered array, or None where the general way serves: many, or other shapes."""
+    if index.size > most or values.shape != index.shape or index.ndim != out.ndim or not out.ndim or not out.flags.c_contiguous:
         return None
     starts, step = _starts(out.shape, index.shape, dim)
     return index * step + starts
@@ -229,7 +230,7 @@ def gather_along(x: ndarray, index: ndarray, dim: int) -> ndarray | None:
 
 def scatter_along(out: ndarray, index: ndarray, values: ndarray, dim: int, add: bool) -> bool:
     """`np.put_along_axis`, or sums, in native code; False when it was not done. Raises IndexError for a position outside."""
-    if values.shape != index.shape or values.dtype != out.dtype or not _alike(out, index, dim):
+    if values.shape != index.shape or values.dtype != out.dtype or not _alike(out, index, dim, FEW if add else KERNEL_SIZE):
         return False
     middle = _middle(index.shape, dim)
     picks = np.ascontiguousarray(index, np.int64).reshape(middle)

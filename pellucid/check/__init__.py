@@ -1,4 +1,4 @@
-"""`pellucid check`: bug rules that watch a training script run, on Pellucid or on PyTorch, and say what is wrong with it."""
+"""`pellucid check`: finds bugs in a training script by observing its run, on Pellucid or on PyTorch."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..interop import as_torch
+from . import callbacks as callbacks
 from .config import Settings, read_settings
 from .recording import instrument, recorder
 from .recording.recorder import StopRun
@@ -33,7 +34,7 @@ def check_script(
     max_steps: int | None = None,
     measures: bool = False,
 ) -> CheckResult:
-    """Run a PyTorch script under watch, in this process, and return what was found; an exception of the script is in `failure`.
+    """Check a PyTorch script in this process and return what was found; an exception of the script is in `failure`.
 
     With `engine="pellucid"`, `import torch` means Pellucid in this process from then on (`interop.as_torch`).
 

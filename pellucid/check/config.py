@@ -104,7 +104,7 @@ def comments(file: str) -> tuple[tuple[str, ...] | None, dict[int, tuple[str, ..
 
 
 def words(text: str | Iterable[str] | None, where: str) -> tuple[str, ...]:
-    """A list of rules: an array of strings, or one string with commas between them."""
+    """A list of rules: an array of strings, or one string of comma-separated names."""
     if text is None:
         return ()
     if isinstance(text, str):

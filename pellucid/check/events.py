@@ -370,6 +370,7 @@ class Step:
     site: Site | None
     number: int  # of all steps of all optimizers, from 0
     closure: bool
+    code: CodeType | None = None  # of the closure
     before: dict[int, Any] = field(default_factory=dict)  # by `id` of the Value: the array before, where rules asked for it
     zeroed: bool = False  # gradients were cleared within this step
     cleared: Site | None = None  # gradients were cleared within this step, as a hook does it, before it moved anything

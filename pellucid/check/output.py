@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import linecache
 import os
@@ -11,13 +12,20 @@ from typing import Any
 from urllib.parse import quote
 
 from .._version import __version__
-from ..core.display.notebook import cell_of
+from ..core.display.notebook import cell_of, place
 from .rule import Finding, all_rules
 
 FORMATS = ("text", "json", "sarif", "github")
 
 
-def render(result: Any, format: str, indent: int | None = None) -> str:
+def wants_colour(stream: Any) -> bool:
+    """Whether to colour what is written to a stream: to a terminal, unless NO_COLOR is set (no-color.org); FORCE_COLOR colours always."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or bool(getattr(stream, "isatty", bool)())
+
+
+def render(result: Any, format: str, indent: int | None = None, colour: bool = False) -> str:
     """The result in one of `FORMATS`, with a newline at the end; JSON on one line unless `indent` is given."""
     if format == "json":
         return json.dumps(result.as_dict(), indent=indent) + "\n"
@@ -26,7 +34,7 @@ def render(result: Any, format: str, indent: int | None = None) -> str:
     if format == "github":
         return "".join(_github(f) for f in result.findings)
     if format == "text":
-        return as_text(result) + "\n"
+        return as_text(result, colour) + "\n"
     raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
 
 
@@ -39,28 +47,37 @@ def shown_path(file: str) -> str:
     return file if relative.startswith("..") else relative
 
 
-def as_text(result: Any) -> str:
-    """The findings as paragraphs, the count last."""
+_COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;36", "place": "1", "source": "2", "fix": "32"}
+
+
+def as_text(result: Any, colour: bool = False) -> str:
+    """The findings as paragraphs, the count last; with `colour`, as terminals show it."""
+
+    def painted(kind: str, text: str) -> str:
+        return f"\033[{_COLOURS[kind]}m{text}\033[0m" if colour else text
+
     parts = []
     for f in result.findings:
-        cell, line = cell_of(f.file, f.line)
-        where = f"{shown_path(f.file)}:{line}" if cell is None else f"{shown_path(f.file)}: cell {cell}, line {line}"
-        lines = [f"{where}: {f.severity} {f.rule} [{f.name}]"]
+        where = place(f.file, f.line, shown_path(f.file))
+        lines = [f"{painted('place', where)}: {painted(f.severity, f.severity)} {f.rule} [{f.name}]"]
         source = linecache.getline(f.file, f.line).strip()
         if source:
-            lines.append(f"    > {source}")
+            lines.append(painted("source", f"    > {source}"))
         lines += [textwrap.fill(line, 100, initial_indent="    ", subsequent_indent="    ") for line in f.message.splitlines()]
         if f.evidence:
             seen = ", ".join(f"{k.replace('_', ' ')}: {_short(v)}" for k, v in f.evidence.items())
             lines.append(textwrap.fill(f"seen: {seen}", 100, initial_indent="    ", subsequent_indent="          "))
         if f.fix:
-            lines += [
+            fix = [
                 textwrap.fill(line, 100, initial_indent="    fix: " if k == 0 else "         ", subsequent_indent="         ")
                 for k, line in enumerate(f.fix.splitlines())
             ]
+            lines += [painted("fix", line) for line in "\n".join(fix).splitlines()]
         parts.append("\n".join(lines))
     parts += [f"note: {note}" for note in result.notes]
     steps = f"{result.steps} optimizer step{'s' if result.steps != 1 else ''}"
+    if result.ranks:
+        steps += f" of {result.ranks} rank{'s' if result.ranks != 1 else ''}"
     count = len(result.findings)
     if count:
         errors = len(result.errors)
@@ -68,6 +85,28 @@ def as_text(result: Any) -> str:
     else:
         parts.append(f"pellucid check: no findings in {steps}")
     return "\n\n".join(parts)
+
+
+def as_html(result: Any) -> str:
+    """The findings as a notebook shows them."""
+    colours = {"error": "#c62828", "warning": "#b26a00", "info": "#00695c"}
+    parts = []
+    for f in result.findings:
+        where = place(f.file, f.line, shown_path(f.file))
+        source = html.escape(linecache.getline(f.file, f.line).strip())
+        seen = ", ".join(f"{k.replace('_', ' ')}: {_short(v)}" for k, v in f.evidence.items())
+        parts.append(
+            f"<div style='border-left:4px solid {colours[f.severity]};padding:2px 10px;margin:8px 0'>"
+            f"<b style='color:{colours[f.severity]}'>{f.severity} {f.rule}</b> {html.escape(f.name)} "
+            f"<span style='opacity:.7'>{html.escape(where)}</span>"
+            + (f"<pre style='margin:4px 0'>{source}</pre>" if source else "")
+            + f"<div>{html.escape(f.message)}</div>"
+            + (f"<div style='opacity:.7'>seen: {html.escape(seen)}</div>" if seen else "")
+            + (f"<div><b>fix:</b> <span style='white-space:pre-wrap'>{html.escape(f.fix)}</span></div>" if f.fix else "")
+            + "</div>"
+        )
+    parts += [f"<div style='opacity:.7'>note: {html.escape(note)}</div>" for note in result.notes]
+    return "".join(parts) + f"<div>{html.escape(as_text(result).splitlines()[-1])}</div>"
 
 
 def _short(value: Any) -> str:

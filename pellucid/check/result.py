@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .output import as_text
+from .output import as_html, as_text
 from .rule import Finding
 
 
 @dataclass(slots=True)
 class CheckResult:
-    """Findings of one watched run, in the order of their lines, and what else was seen of it.
+    """The findings of one checked run, ordered by line, with further data about the run.
 
     `notes` are remarks on the check itself (a rule that was switched off), `failure` the exception that ended the program, `measures`
     what the report page shows (None unless it was asked for).
@@ -25,6 +25,8 @@ class CheckResult:
     notes: list[str] = field(default_factory=list)
     failure: BaseException | None = None
     measures: Any = None
+    ranks: int = 0  # processes that were checked together; 0: one alone
+    records: Any = None  # what they wrote (`ranks.job.Job`)
 
     @property
     def errors(self) -> list[Finding]:
@@ -32,11 +34,15 @@ class CheckResult:
         return [f for f in self.findings if f.severity == "error"]
 
     def as_dict(self) -> dict[str, Any]:
-        """{"findings": [...]}, as `--format json` prints it."""
-        return {"findings": [f.as_dict() for f in self.findings]}
+        """{"findings": [...]}, as `--format json` prints it; with "failure" when an exception ended the program."""
+        ended = {} if self.failure is None else {"failure": f"{type(self.failure).__name__}: {self.failure}"}
+        return {"findings": [f.as_dict() for f in self.findings], **ended}
 
     def __str__(self) -> str:
         return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))

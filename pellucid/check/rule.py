@@ -17,7 +17,7 @@ SEVERITIES = ("error", "warning", "info")
 EVENTS = (
     "on_op", "on_error", "on_module_enter", "on_module_exit", "on_backward_begin", "on_backward", "on_optimizer", "on_step_begin",
     "on_step", "on_update", "on_clear", "on_scheduler_step", "on_switch", "on_read", "on_seed", "on_loader", "on_pass", "on_batch", "on_convert",
-    "on_arranged",
+    "on_arranged", "on_clipped",
     "on_exception", "on_call", "on_write", "on_joined", "on_computed",
 )  # fmt: skip
 """The methods that a rule may define, each called with one record of `check.events`."""
@@ -25,7 +25,7 @@ EVENTS = (
 
 @dataclass(slots=True)
 class Finding:
-    """One thing that is wrong: which rule says so, where, what was seen, and what to do."""
+    """One bug: the rule, the place, the evidence, and the fix."""
 
     rule: str  # the stable identifier, "PL101"
     name: str  # the slug, "mutual-broadcast"
@@ -122,7 +122,7 @@ def cause_site(op: Op) -> Site | None:
 
 
 def all_rules() -> list[type[Rule]]:
-    """All rules, in the order of their identifiers."""
+    """All rules, in the order of their identifiers, those that compare ranks (D001 ...) last."""
     for module in pkgutil.walk_packages(rules.__path__, f"{rules.__name__}."):
         importlib.import_module(module.name)
     found: list[type[Rule]] = []
@@ -132,4 +132,4 @@ def all_rules() -> list[type[Rule]]:
         waiting.extend(kind.__subclasses__())
         if kind.slug and kind.__module__.startswith(rules.__name__):
             found.append(kind)
-    return sorted(found, key=lambda rule: rule.id)
+    return sorted(found, key=lambda rule: (rule.id.startswith("D"), rule.id))

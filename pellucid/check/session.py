@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import time
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .config import Settings, names
 from .events import Failure, Site
 from .measures import Measures
+from .ranks.journal import FOLDER
+from .ranks.watch import RankWatch
 from .recording.engine import load_engine
 from .recording.hooks import Hooks
 from .recording.locations import Locations
@@ -30,6 +32,7 @@ class Session:
         measures: also gather what the report page shows (losses, gradient norms, time and memory by operation).
         rules: the rules that take part (default: all), as far as the settings let them.
         raising: raise CheckError for a finding of severity error where it is found.
+        told: called with each finding that is not silenced, and the step, when it is first found; one may turn out to be a symptom later.
     """
 
     def __init__(
@@ -41,6 +44,7 @@ class Session:
         measures: bool = False,
         rules: Iterable[type[Rule]] | None = None,
         raising: bool = False,
+        told: Callable[[Finding, int], None] | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.script = script
@@ -49,6 +53,7 @@ class Session:
         self.recorder.max_steps = max_steps
         self.hooks = Hooks(self.recorder)
         self.locations = Locations(self.recorder)
+        self.ranks = RankWatch(self) if os.environ.get(FOLDER) else None
         self.found: dict[tuple[str, str, int], tuple[Finding, list[int]]] = {}
         self.notes: list[str] = []
         self.off: set[str] = set()
@@ -56,6 +61,7 @@ class Session:
         self.rules: list[Rule] = []
         self.measures = Measures(self.recorder) if measures else None
         self.raising = raising
+        self.told = told
         self._began = 0.0
         self._running = False
         for kind in all_rules() if rules is None else rules:
@@ -113,6 +119,8 @@ class Session:
         """Begin to watch."""
         self._began = time.perf_counter()
         self.hooks.install()
+        if self.ranks is not None:
+            self.ranks.install(self.hooks)
         self.locations.install()
         self.recorder.start()
         self._running = True
@@ -133,6 +141,8 @@ class Session:
         if failure is not None:
             self.locations.clean(failure)
             recorder.tell("on_exception", Failure(failure, None, self._raised_at(failure), recorder.step))
+        if self.ranks is not None:
+            self.ranks.finish(failure)
         self.stop()
         recorder.paused += 1
         for rule in self.rules:
@@ -183,8 +193,10 @@ class Session:
             return
         shown = self.settings.severity(rule.slug, rule.id) or severity or rule.severity
         covered = frozenset(s.key for s in covers if s is not None)
-        finding = Finding(rule.id, rule.slug, shown, file, line, message, _plain(evidence), fix, covered)
+        finding = Finding(rule.id, rule.slug, shown, file, line, message, plain(evidence), fix, covered)
         self.found[key] = (finding, [1, step, step])
+        if self.told is not None and self._running and not self._silenced(finding):
+            self.told(finding, step)
         if self.raising and self._running and shown == "error" and not self._silenced(finding):
             raise CheckError(finding)
 
@@ -202,7 +214,7 @@ class Session:
         kinds = {rule.slug: type(rule) for rule in self.rules}
         kept = []
         for finding, (count, first, last) in all_found:
-            if self._silenced(finding) or any(_hides(other, finding, kinds) for other, _ in all_found):
+            if self._silenced(finding) or any(hides(other, finding, kinds) for other, _ in all_found):
                 continue
             if count > 1:
                 finding.evidence = {**finding.evidence, "count": count, "first_step": first, "last_step": last}
@@ -210,7 +222,7 @@ class Session:
         return sorted(kept, key=lambda f: (f.file != self.script, f.file, f.line, f.rule))
 
 
-def _hides(cause: Finding, finding: Finding, kinds: dict[str, type[Rule]]) -> bool:
+def hides(cause: Finding, finding: Finding, kinds: dict[str, type[Rule]]) -> bool:
     """Whether a finding is a symptom of another one, and not graver than that."""
     by, of = kinds[cause.name], kinds[finding.name]
     if SEVERITIES.index(cause.severity) > SEVERITIES.index(finding.severity):
@@ -220,12 +232,12 @@ def _hides(cause: Finding, finding: Finding, kinds: dict[str, type[Rule]]) -> bo
     return finding.name in by.covered and (finding.file, finding.line) in cause.covers
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Evidence as JSON has it."""
     if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     if isinstance(value, Site):
         return str(value)
     if isinstance(value, bool) or value is None or isinstance(value, (int, str)):
@@ -233,5 +245,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if value == value and abs(value) != float("inf") else str(value)
     if hasattr(value, "item") and getattr(value, "size", 2) == 1:
-        return _plain(value.item())
-    return _plain(value.tolist()) if hasattr(value, "tolist") else str(value)
+        return plain(value.item())
+    return plain(value.tolist()) if hasattr(value, "tolist") else str(value)

@@ -13,12 +13,12 @@ from typing import Any
 def add_common(parser: argparse.ArgumentParser, verb: str) -> None:
     """The options that all three take."""
     parser.add_argument(
-        "script", metavar="SCRIPT", nargs="?", help=f"the script or notebook (.ipynb) to {verb}; - is the standard input"
+        "script", metavar="SCRIPT", nargs="?", help=f"the script or notebook (.ipynb) to {verb}; - reads standard input"
     )
     parser.add_argument("-m", metavar="MODULE", dest="module", help=f"{verb} a module, found as by `python -m`")
     parser.add_argument("-c", metavar="CODE", dest="code", help=f"{verb} the code given as text")
     parser.add_argument("--max-steps", "--steps", metavar="N", type=int, help="end the script after N optimizer steps")
-    parser.add_argument("--quiet", action="store_true", help="drop what the script itself prints")
+    parser.add_argument("--quiet", action="store_true", help="hide the script's own output")
 
 
 def split(parser: argparse.ArgumentParser, argv: Sequence[str], anywhere: bool = False) -> tuple[list[str], list[str]]:
@@ -61,7 +61,7 @@ def target(options: Any, parser: argparse.ArgumentParser) -> tuple[str, str]:
     """(kind, name) of what is run, as `run.load` takes them."""
     given = [(kind, getattr(options, kind)) for kind in ("module", "code", "script") if getattr(options, kind) is not None]
     if len(given) != 1:
-        parser.error("name a script, or -m and a module, or -c and code")
+        parser.error("give a script, -m and a module, or -c and code")
     if options.max_steps is not None and options.max_steps < 1:
         parser.error("--max-steps must be at least 1")
     return given[0]

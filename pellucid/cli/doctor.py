@@ -19,6 +19,7 @@ import numpy as np
 
 from pellucid import config
 from pellucid._version import __version__
+from pellucid.cli import stand_in
 
 from ..kernels.matmul import blas
 from ..llvm import cache, jit, target, threads
@@ -37,23 +38,27 @@ _PROBE = "define i64 @doctor_probe(i64 %x) {\n %y = mul i64 %x, 3\n ret i64 %y\n
 
 def main(argv: Sequence[str]) -> int:
     """Print the report; returns 0 when native kernels work here, else 1."""
-    parser = argparse.ArgumentParser(
-        prog="pellucid doctor",
-        description="Show processor, BLAS, threads, kernel cache and versions, and try out native kernels.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print (default: text)")
-    args = parser.parse_args(argv)
+    args = _parser().parse_args(argv)
     report = collect()
     print(json.dumps(report, indent=2) if args.format == "json" else _as_text(report))
     return 0 if report["kernels"]["work"] else 1
 
 
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pellucid doctor",
+        description="Show the processor, BLAS, threads, kernel cache and versions, and test the native kernels.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print (default: text)")
+    return parser
+
+
 def collect() -> dict[str, dict[str, Any]]:
     """Everything the report holds, by section, as plain values that JSON can carry."""
     return {
-        "pellucid": {"version": __version__, "location": str(Path(__file__).resolve().parents[1])},
+        "pellucid": {"version": __version__, "location": str(Path(__file__).resolve().parents[1]), "torch": _torch()},
         "python": {
             "version": platform.python_version(),
             "implementation": platform.python_implementation(),
@@ -66,6 +71,15 @@ def collect() -> dict[str, dict[str, Any]]:
         "cache": _cache(),
         "packages": _packages(),
     }
+
+
+def _torch() -> str:
+    """What `import torch` is in this environment."""
+    known = stand_in.found()
+    if known is None:
+        return "not installed"
+    version, folder, ours = known
+    return f"{version} in {folder}: " + ("Pellucid's stand-in" if ours else "PyTorch")
 
 
 def _processor() -> dict[str, Any]:

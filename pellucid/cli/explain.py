@@ -1,4 +1,4 @@
-"""`pellucid explain`: run a script under watch, then say why a value of it is as it is, or what its exception means."""
+"""`pellucid explain`: run a script, then explain one of its values or its exception."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from . import run
 from .command_line import Enough, add_common, flush, silencing, split, stopping_after, target
 
 _EPILOG = """\
-SCRIPT runs unmodified, with `import torch` meaning Pellucid, and is watched (it becomes several times slower). What it prints goes
-to the standard output first; the answer comes after it, with --format json on one line of its own. Options of explain may stand before
-or behind SCRIPT; every other argument behind it is the script's own, and so is all that follows --. Without --expr and --exception: the
-exception, if one ended the script, else how the models and optimizers are doing.
+SCRIPT runs unmodified; its `import torch` gets Pellucid. Recording makes it several times slower. Its output goes to standard
+output first; the answer follows, with --format json on its own line. Options of explain may come before or after SCRIPT; all other
+arguments after it, and everything after --, belong to the script. Without --expr and --exception, the exception is explained if one
+ended the script, otherwise the models and optimizers are examined.
 
 The exit status is 0 when there is an answer, 1 when there is none (the expression cannot be evaluated, no exception was raised,
-the cause cannot be known), and 2 when the script cannot be found.
+the cause cannot be determined), and 2 when the script cannot be found.
 
 examples:
   pellucid explain train.py --expr model.fc.weight.grad
@@ -47,6 +47,7 @@ examples:
   pellucid explain train.py --expr model.weight --in train   as it was when the function train returned
   pellucid explain --max-steps 2 --format json --quiet train.py --epochs 100
   pellucid explain -m package.train --expr model
+  pellucid explain --nproc 2 --rank 0 train_ddp.py           why rank 0 waits, for whom, at which line of theirs
 """
 
 
@@ -56,8 +57,10 @@ def main(argv: Sequence[str]) -> int:
     own, script_arguments = split(parser, argv, anywhere=True)
     options = parser.parse_args(own)
     what = target(options, parser)
+    if options.question == "wait" or options.nproc is not None:
+        return _waits(options, script_arguments, what, parser)
     if options.expr is not None and _tree(options.expr) is None:
-        print(f"pellucid explain: --expr is no Python expression: {options.expr}", file=sys.stderr)
+        print(f"pellucid explain: --expr is not a Python expression: {options.expr}", file=sys.stderr)
         return 1
     finished = None
     try:
@@ -81,30 +84,76 @@ def main(argv: Sequence[str]) -> int:
     return 0 if found.cause not in ("unknown", "cannot-answer") else 1
 
 
+def _waits(options: Any, rest: list[str], what: tuple[str, str], parser: argparse.ArgumentParser) -> int:
+    """Run the script as ranks, or follow those that it starts, and say why each waits, for whom, and where that one was."""
+    from ..check.config import Settings
+    from ..check.ranks import launch, waits
+    from .check import watched
+
+    if options.question not in ("wait", "gradient") or options.expr is not None or options.exception:
+        parser.error("with --nproc the question is: wait")
+    if options.nproc is not None and what[0] == "code":
+        parser.error("--nproc needs a script or a module")
+    chosen = argparse.Namespace(
+        **vars(options), engine="pellucid", select="D", ignore=None, live=False, report=None, stall=launch.STALL
+    )
+
+    def show(result: Any, options: Any, status: int) -> int:
+        job = result.records
+        if job is None or not job.ranks:
+            print("pellucid explain: no ranks of torch.distributed were seen", file=sys.stderr)
+            return 1
+        text = waits.told(job, options.rank)
+        if not text:
+            print(f"pellucid explain: there is no rank {options.rank}", file=sys.stderr)
+            return 1
+        if options.format == "json":
+            text = json.dumps({"question": "wait", "waits": waits.listing(job, options.rank), "text": text})
+        if options.output is not None:
+            Path(options.output).write_text(text + "\n", encoding="utf-8")
+        else:
+            print(text, flush=True)
+        return 0
+
+    return watched(chosen, rest, what, Settings(select=("D",)), show)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pellucid explain",
         usage="pellucid explain [options] (SCRIPT | -m MODULE | -c CODE) [options] [ARGS ...]",
-        description="Run a PyTorch script on Pellucid under watch, then explain a value of it, or its exception.",
+        description="Run a PyTorch script on Pellucid, then explain one of its values or its exception.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     add_common(parser, "run and explain")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--expr", metavar="EXPR", help="what to explain: an expression over the script's variables; `x.grad` asks after "
+    which.add_argument("--expr", metavar="EXPR", help="what to explain: an expression over the script's variables; `x.grad` asks about "
                        "the gradient of x")  # fmt: skip
     which.add_argument("--exception", action="store_true", help="explain the exception that ended the script")
-    parser.add_argument("--question", choices=QUESTIONS, default="gradient", help="what to ask about it (default: gradient)")
+    parser.add_argument(
+        "--question",
+        choices=(*QUESTIONS, "wait"),
+        default="gradient",
+        help="what to ask about it (default: gradient); wait: why ranks of torch.distributed wait, and for whom",
+    )
+    parser.add_argument(
+        "--nproc", "--nproc_per_node", "--nproc-per-node", metavar="N", help="run it as N ranks, and ask why they wait"
+    )
+    parser.add_argument("--rank", metavar="R", type=int, help="with the question wait: of this rank alone")
     parser.add_argument(
         "--frame", metavar="N", type=int, help="evaluate EXPR in a frame of the exception: 0 is the innermost of yours"
     )
     parser.add_argument(
-        "--in", metavar="FUNCTION", dest="function", help="evaluate EXPR among the variables that FUNCTION returned with"
+        "--in",
+        metavar="FUNCTION",
+        dest="function",
+        help="evaluate EXPR with the local variables that FUNCTION had when it returned",
     )
     parser.add_argument("--limit", metavar="N", type=int, default=200_000, help="how many steps of the computation to remember")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print (default: text)")
-    parser.add_argument("--output", metavar="FILE", help="write the answer to FILE instead of the standard output")
+    parser.add_argument("--output", metavar="FILE", help="write the answer to FILE instead of standard output")
     return parser
 
 

@@ -15,7 +15,7 @@ from importlib.machinery import ModuleSpec, SourceFileLoader, SourcelessFileLoad
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
-from pellucid.core.source import is_library
+from pellucid.core.source import PACKAGE, is_library
 from pellucid.errors import facts_of
 from pellucid.interop import as_torch, torch_alias
 
@@ -23,8 +23,8 @@ from ..core.display.notebook import is_notebook, source_of, traceback_of
 from .command_line import Enough, add_common, silencing, split, stopping_after, target
 
 _EPILOG = """\
-SCRIPT is a Python file, a notebook (.ipynb), a folder or zip file with a __main__.py, or - for the standard input. Everything after it is
-the script's own: sys.argv, sys.path[0], __main__, exit status and tracebacks are as with `python SCRIPT`.
+SCRIPT is a Python file, a notebook (.ipynb), a folder or zip file with a __main__.py, or - for standard input. Everything after it belongs
+to the script: sys.argv, sys.path[0], __main__, exit status and tracebacks are as with `python SCRIPT`.
 
 examples:
   pellucid run train.py --epochs 5
@@ -39,6 +39,13 @@ def main(argv: Sequence[str]) -> int:
     parser = _parser()
     own, rest = split(parser, argv)
     options = parser.parse_args(own)
+    if options.nproc_per_node is not None:
+        from pellucid.distributed.run import main as launch
+
+        kind, name = target(options, parser)
+        if kind == "code":
+            parser.error("--nproc_per_node needs a script or a module")
+        return launch(["--nproc_per_node", options.nproc_per_node, *(["-m"] if kind == "module" else []), name, *rest])
     kind, name = target(options, parser)
     with silencing(options.quiet), stopping_after(options.max_steps):
         try:
@@ -96,12 +103,15 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pellucid run",
         usage="pellucid run [options] (SCRIPT | -m MODULE | -c CODE) [ARGS ...]",
-        description="Run a PyTorch script on Pellucid: in this process alone, `import torch` means Pellucid.",
+        description="Run a PyTorch script on Pellucid: inside it, `import torch` resolves to Pellucid, for this process only.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     add_common(parser, "run")
+    parser.add_argument(
+        "--nproc_per_node", "--nproc-per-node", metavar="N", help="run it as N ranks of torch.distributed, as torchrun does"
+    )
     return parser
 
 
@@ -224,4 +234,17 @@ def script_frames(frames: TracebackType | None, code: CodeType | None, error: Ba
         here = here.tb_next
     if last is not None:
         last.tb_next = None
-    return frames
+    return own_frames(frames) if ours else frames
+
+
+def own_frames(frames: TracebackType | None) -> TracebackType | None:
+    """A traceback without Pellucid's own frames."""
+    kept = []
+    while frames is not None:
+        if not frames.tb_frame.f_code.co_filename.startswith(PACKAGE):
+            kept.append(frames)
+        frames = frames.tb_next
+    whole: TracebackType | None = None
+    for one in reversed(kept):
+        whole = TracebackType(whole, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return whole

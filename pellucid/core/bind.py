@@ -6,7 +6,7 @@ errors included, to `general`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 from weakref import ref as _ref
@@ -15,15 +15,16 @@ import numpy as np
 from numpy import ndarray
 
 from .. import dtypes
+from ..backends import numpy_cpu
+from ..backends.elsewhere import HOST, NUMBERS, run_on_device, run_on_meta
 from ..backends.meta import MetaArray
-from ..backends.numpy_cpu import address
-from ..errors import ArgumentTypeError, facts_of, pass_on
+from ..backends.numpy_cpu import address, as_array, namespace_of
+from ..errors import ArgumentTypeError, facts_of, foreign, pass_on
 from . import observe, source
 from .callers import fixed_names, make_caller, make_recorder
 from .callers import wrap as wrap
 from .explain import explained, located_op
 from .interpret import thread
-from .meta import NUMBERS, run_on_meta
 from .modes import local, state
 from .primitive import PRIMITIVES, TENSORS, Primitive, _call_makers, takes_only_arrays
 from .tape import Node, count, node_type
@@ -56,7 +57,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
     promotes = op.promote is not None
     same_dtype = op.promote == "float"
     # NumPy's functions refuse an array without data; not every rule does.
-    rule = not isinstance(op.forward, str)
+    rule = not isinstance(forward, np.ufunc)
     # Dtypes that the general path must see: it checks, and turns integers into floats.
     aside = ("biu" if same_dtype else "") + ("bc" if op.check is not None else "")
     mixes = op.promote == "common" and op.check is None
@@ -132,15 +133,13 @@ OPERANDS = (Tensor, *NUMBERS)
 _INT64 = np.dtype(np.int64)
 
 
-def make_operators(op: Primitive) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def make_operators(op: Primitive, name: str = "") -> tuple[Callable[..., Any], Callable[..., Any]]:
     """`__op__` and `__rop__` for an operation on two arguments."""
     forward = _make_binary(op, operator=True)
 
     def reflected(self: Any, other: Any) -> Any:
         if not isinstance(self, Tensor):
-            raise ArgumentTypeError(
-                f"descriptor '__r{op.name}__' for 'torch._C.TensorBase' objects doesn't apply to a '{type(self).__name__}' object"
-            )
+            raise foreign(f"__r{name or op.name}__", self)
         return forward(other, self)
 
     return forward, reflected
@@ -227,15 +226,20 @@ def mark_views(made: Sequence[Tensor], x: Tensor, op: Primitive, params: dict[st
     parent = x._view
     base, chain, kind = (x, (), "grad") if parent is None else (parent.base, parent.chain, parent.kind)
     if kind == "grad":
-        kind = "no_grad" if not local.grad else "multi" if several else "grad"
+        kind = ungraded() if not local.grad else "multi" if several else "grad"
     inference = x._x is not None and x._x.get("inference")
     for k, t in enumerate(made):
+        if inference:  # whose views are no views, and want no gradient
+            t._ver, t._node, t._rg, t._x = version, None, False, {"inference": True}
+            continue
+        if not local.grad:
+            t._rg = x._rg
+            if t._x is not None:
+                t._x.pop("inference", None)
         t._ver = version
         t._view = view = _new(View)
         view.base, view.chain, view.kind = base, (*chain, (op, params, k if several else None)), kind
-        if inference:
-            t.extra()["inference"] = True
-    if local.grad or state.slow:
+    if (local.grad or state.slow) and not inference:
         views = version.views
         if views is None:
             views = version.views = []
@@ -244,12 +248,21 @@ def mark_views(made: Sequence[Tensor], x: Tensor, op: Primitive, params: dict[st
         views += map(_ref, made)
 
 
+def ungraded() -> str:
+    """The kind of the views that are made now, while nothing is recorded."""
+    return "inference" if local.inference else "no_grad"
+
+
 def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) -> Tensor:
     """The tensor for an array `r` that a view operation made of the array of `x`: recorded when `x` needs a gradient.
 
     For callers that have looked at `state.slow` and at the type of `x`; functions such as `__getitem__` make `r` themselves.
     """
     grad = local.grad
+    if x._x is not None and "inference" in x._x:
+        t = wrap(r)
+        mark_views((t,), x, op, params, False)
+        return t
     if x._rg and grad and op.vjp is not None:
         recorder = op.recorder
         if recorder is None:
@@ -259,20 +272,18 @@ def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) ->
         t = _new(Tensor)
         t._array = r
         t._node = t._grad = t._x = None
-        t._rg = False
+        t._rg = x._rg and not grad
     version = x._ver
     if version is None:
         version = x._ver = Version()
-    if x._x is not None and "inference" in x._x:
-        t._x = {"inference": True}
     t._ver = version
     parent = x._view
     if parent is None:
-        t._view = View(x, ((op, params, None),), "grad" if grad else "no_grad")
+        t._view = View(x, ((op, params, None),), "grad" if grad else ungraded())
     else:
         kind = parent.kind
         if kind == "grad" and not grad:
-            kind = "no_grad"
+            kind = ungraded()
         chain = parent.chain
         if len(chain) < LONG_CHAIN:
             chain = (*chain, (op, params, None))
@@ -327,14 +338,20 @@ def execute(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
     arrays = [x._array if isinstance(x, Tensor) else x for x in tensors]
     if common is not None:
         arrays = [a if not isinstance(a, NUMBERS) else _number_array(op, a, common) for a in arrays]
-    meta = [type(a) is MetaArray for a in arrays if a is not None and not isinstance(a, NUMBERS)]
-    if any(meta):
-        result = run_on_meta(op, arrays, meta, params)
+    kinds = {type(a) for a in arrays}
+    if not kinds <= HOST and (together := _on_one_device(tensors)):
+        return execute(op, together, params)
+    if MetaArray in kinds:
+        result = run_on_meta(op, arrays, params)
     else:
         try:
-            if op.check is not None:
-                op.check(*[x._array if isinstance(x, Tensor) else x for x in given], **params)
-            result = (op.numpy_forward if tracer is None else tracer.forward(op, params))(*arrays, **params)
+            asked = [x._array if isinstance(x, Tensor) else x for x in given] if op.check is not None else []
+            if kinds <= HOST:
+                if op.check is not None:
+                    op.check(*asked, **params)
+                result = (op.numpy_forward if tracer is None else tracer.forward(op, params))(*arrays, **params)
+            else:
+                result = run_on_device(op, asked, arrays, params)
         except Exception as error:
             if facts_of(error) is not None:
                 raise located_op(error, op, tensors) from None
@@ -342,7 +359,7 @@ def execute(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
             raise explained(error, op, tensors, arrays, params) from error
     result, aux = result if op.aux and type(result) is tuple else (result, None)
     outs = _settle(op, result, common)
-    needs = tuple(isinstance(x, Tensor) and x._rg for x in tensors)
+    needs = tuple(x._rg if isinstance(x, Tensor) else None for x in tensors)
     made = finish(op, tensors, needs, params, outs, aux)
     if state.slow:
         for step in thread.stack.ran:
@@ -350,6 +367,15 @@ def execute(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
         if observe.observers:
             observe.notify("operation", op, tensors, params, made)
     return _as_subclass(args, made)
+
+
+def _on_one_device(tensors: Iterable[Any]) -> tuple[Any, ...] | None:
+    """The arguments with single numbers of the host's brought to the device that others lie on, recorded; None where there are none."""
+    place = next((x.device.type for x in tensors if isinstance(x, Tensor) and namespace_of(x._array) is not numpy_cpu), None)
+    alone = [isinstance(x, Tensor) and type(x._array) is np.ndarray and not x._array.ndim for x in tensors]
+    if place is None or True not in alone:
+        return None
+    return tuple([TENSORS.move(x, source="cpu", target=place) if one else x for x, one in zip(tensors, alone, strict=True)])
 
 
 def _number_array(op: Primitive, value: Any, kind: Any) -> Any:
@@ -362,7 +388,7 @@ def _number_array(op: Primitive, value: Any, kind: Any) -> Any:
         return asarray(value).astype(kind)
 
 
-def finish(op: Primitive, tensors: Any, needs: tuple[bool, ...], params: dict[str, Any], outs: Any, aux: Any = None) -> Any:
+def finish(op: Primitive, tensors: Any, needs: tuple[bool | None, ...], params: dict[str, Any], outs: Any, aux: Any = None) -> Any:
     """Wrap results, as views of the first argument where they are, and record them when a gradient will be wanted."""
     several = op.outputs != 1
     arrays = outs if several else (outs,)
@@ -381,7 +407,7 @@ def finish(op: Primitive, tensors: Any, needs: tuple[bool, ...], params: dict[st
 
 
 def record(
-    op: Primitive, tensors: Any, needs: tuple[bool, ...], params: dict[str, Any], made: list[Tensor], aux: Any = None
+    op: Primitive, tensors: Any, needs: tuple[bool | None, ...], params: dict[str, Any], made: list[Tensor], aux: Any = None
 ) -> Node:
     """The node of an operation that just ran, with what its gradient rules will need."""
     plan = op.plan(needs)
@@ -418,9 +444,11 @@ def record(
     node.ext = None
     if thread.stack.save:
         save = thread.stack.save[-1]
-        saved = [
-            save(v) if k in ("in", "out") and isinstance(v, ndarray) else v for v, (k, _) in zip(saved, plan.entries, strict=True)
-        ]
+        for n, (k, _) in enumerate(plan.entries):
+            if k in ("ins", "outs"):
+                saved[n] = type(saved[n])([save(v) if isinstance(v, ndarray) else v for v in saved[n]])
+            elif k in ("in", "out") and isinstance(saved[n], ndarray):
+                saved[n] = save(saved[n])
         versions, node.ext = [], {"packed": True}
     node.saved = tuple(saved)
     node.versions = tuple(versions)
@@ -481,15 +509,22 @@ def common_dtype(values: Any) -> dtypes.dtype:
 def _settle(op: Primitive, result: Any, common: Any) -> Any:
     """Forward results as arrays (of the promoted dtype: ml_dtypes widens with Python numbers)."""
     if op.outputs != 1:
-        return [r if type(r) in (ndarray, MetaArray) else asarray(r) for r in result]
+        return [as_array(r) for r in result]
+    result = as_array(result)
     if type(result) is MetaArray:
         return result
-    if type(result) is not ndarray:
-        result = asarray(result)
     if common is not None and op.promote != "compare" and result.dtype != common and op.elementwise:
         if result.dtype.kind != "b" and not (common.kind == "c" and result.dtype.kind == "f"):
             result = result.astype(common)
     return result
+
+
+def keeps_type(kind: type) -> bool:
+    """Whether results of operations on a subclass of Tensor have that subclass.
+
+    They do not where the subclass has switched off `__torch_function__`, which is what hands the type on.
+    """
+    return getattr(kind, "_keeps_type", True) and getattr(getattr(kind, "__torch_function__", None), "keeps_type", True)
 
 
 def _as_subclass(args: tuple[Any, ...], made: Any) -> Any:
@@ -497,7 +532,7 @@ def _as_subclass(args: tuple[Any, ...], made: Any) -> Any:
     for x in args:
         kind = type(x)
         if kind is not Tensor and kind is not Parameter and isinstance(x, Tensor):
-            if getattr(kind, "_keeps_type", True) and not issubclass(kind, Parameter):
+            if keeps_type(kind) and not issubclass(kind, Parameter):
                 for t in made if isinstance(made, tuple) else (made,):
                     t.__class__ = kind
             break

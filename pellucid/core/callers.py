@@ -20,6 +20,8 @@ from numpy import ndarray
 
 from .. import config
 from ..backends import numpy_cpu
+from ..backends.numpy_cpu import as_array
+from ..backends.sparse import SparseArray
 from ..errors import pass_on
 from .modes import local, state
 from .primitive import Primitive
@@ -89,10 +91,10 @@ _RESULTS = """
 def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
     """Code that makes node and tensors for one pattern of arguments, without loops: this is the hot path of training.
 
-    `needs` says of each argument whether it wants a gradient, or None where there is no tensor: it was left out, or is a number.
+    `needs` says of each argument whether it wants a gradient, or None where no tensor is given: it was left out, or is a number.
     """
     names = [f"x{i}" for i in range(len(needs))]
-    plan = op.plan(tuple([need is True for need in needs]))
+    plan = op.plan(needs)
     edges, versions, saved = [], [], []
     guards: dict[str, None] = {}
     for name, need in zip(names, needs, strict=True):
@@ -154,6 +156,11 @@ def wrap(r: Any) -> Tensor:
     t._node = t._grad = t._ver = t._view = t._x = None
     t._rg = False
     return t
+
+
+def tensor_of(value: Any) -> Tensor:
+    """As `wrap`, for what a gradient rule made: an array of any kind, or a number of NumPy's."""
+    return value.tensor() if type(value) is SparseArray else wrap(as_array(value))
 
 
 # ---- callers ---------------------------------------------------------------------------------

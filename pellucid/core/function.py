@@ -13,25 +13,36 @@ import numpy as np
 from ..errors import ArgumentTypeError, GraphError
 from . import source
 from .bind import wrap
+from .callers import tensor_of
+from .display import refusals
 from .inplace import bump, check_writable, rebase
 from .interpret import owner, thread
-from .modes import enable_grad, local, no_grad, state
-from .primitive import Primitive
-from .tape import Node, Packed, check_saved, count, node_type, value_at
-from .tensor import OutputSlot, Tensor, alias, make_tensor, version_of
+from .modes import local, no_grad, set_grad_enabled, state
+from .primitive import PRIMITIVES, Primitive
+from .tape import Node, check_saved, count, joined, node_type, value_at
+from .tensor import OutputSlot, Tensor, View, alias, version_of
 
 _new = object.__new__
 
 
 class _SavedTensor:
-    """One tensor given to `save_for_backward`: the tensor itself, or for a result its array (the graph must not own itself)."""
+    """One tensor given to `save_for_backward`: the tensor itself; for a result its array, since the graph must not own itself; or what a
+    hook packed.
+    """
 
-    __slots__ = ("array", "index", "tensor")
+    __slots__ = ("edge", "index", "value")
 
-    def __init__(self, tensor: Tensor | None, array: Any, index: int | None) -> None:
-        self.tensor = tensor
-        self.array = array
+    def __init__(self, tensor: Tensor, index: int | None, packed: Any = None) -> None:
         self.index = index
+        self.value = packed or (tensor if index is None else tensor._array)
+        self.edge = (tensor._node or tensor) if index is None and tensor._rg else None
+
+    def tensor(self, node: Node) -> Any:
+        """It, joined to the graph."""
+        edge = self.edge
+        if self.index is not None:
+            edge = OutputSlot(node, self.index) if isinstance(node.shape, list) else node
+        return self.value if isinstance(self.value, Tensor) else joined(self.value, edge)
 
 
 class FunctionCtx:
@@ -47,8 +58,9 @@ class FunctionCtx:
         self._for_forward: tuple[Any, ...] = ()
         self._dirty: tuple[Any, ...] = ()
         self._non_differentiable: tuple[Any, ...] = ()
-        self._materialize = True
+        self._materialize = self._materialize_non_diff_grads = True
         self._forward = False  # while `jvp` runs
+        self._fixed: set[int] = set()  # the results that are not differentiable
         self._node: Callable[[], Node | None] = lambda: None
         self.needs_input_grad: tuple[bool, ...] = ()
 
@@ -89,22 +101,7 @@ class FunctionCtx:
         assert node.saved is not None
         if not node.saved:
             return ()
-        several = isinstance(node.shape, list)
-        out: list[Any] = []
-        for kept in node.saved[0]:
-            if kept is None:
-                out.append(None)
-            elif isinstance(kept, Packed):
-                value = kept.unpack()
-                out.append(value)
-            elif kept.tensor is not None:
-                out.append(kept.tensor)
-            else:
-                t = make_tensor(kept.array)
-                t._node = OutputSlot(node, kept.index) if several else node
-                t._rg = True
-                out.append(t)
-        return tuple(out)
+        return tuple([kept and kept.tensor(node) for kept in node.saved[0]])
 
     # The node's face, since PyTorch's ctx is the node itself.
     def name(self) -> str:
@@ -133,8 +130,12 @@ class _FunctionPrimitive(Primitive):
         self.versioned = ()
         self.saves_nothing = False
 
-    def plan(self, needs: tuple[bool, ...]) -> Any:
+    def plan(self, needs: tuple[bool | None, ...]) -> Any:
         return self
+
+    def variant(self, node: Node) -> tuple[str, tuple[int, ...]]:
+        """PyTorch's node has an edge for each tensor."""
+        return self.grad_name, node.params["tensors"]
 
     def backward(self, F: Any, g: Any, s: Any, p: dict[str, Any]) -> tuple[Any, ...]:
         """The user's backward: Tensors in and out whatever the namespace."""
@@ -143,12 +144,12 @@ class _FunctionPrimitive(Primitive):
         several = isinstance(g, tuple)
         grads = []
         for k, gk in enumerate(g if several else (g,)):
-            if gk is None and ctx._materialize:
+            if gk is None and ctx._materialize and (ctx._materialize_non_diff_grads or k not in ctx._fixed):
                 shape, dtype = (node.shape[k], node.dtype[k]) if several else (node.shape, node.dtype)
                 gk = np.zeros(shape, dtype)
                 gk = gk if F.raw else wrap(gk)
-            grads.append(wrap(np.asarray(gk)) if F.raw and gk is not None else gk)
-        with no_grad() if F.raw else enable_grad():
+            grads.append(tensor_of(gk) if F.raw and gk is not None else gk)
+        with set_grad_enabled(local.grad and not F.raw):  # with Tensors, the traversal says whether to record
             result = self.cls.backward(ctx, *grads)
         results = result if isinstance(result, tuple) else (result,)
         wanted = len(node.inputs)
@@ -240,6 +241,13 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """Run forward on a batch, and return the result with where its batch dimension is; defined by the subclass."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap static method or set generate_vmap_rule=True."
+        )
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward on the arguments and record the operation."""
@@ -277,7 +285,6 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             result = cls.forward(ctx, *args)
     several = isinstance(result, (tuple, list))
     outs = list(result) if several else [result]
-    dirty = {id(t) for t in ctx._dirty}
     inputs = {id(x) for x in args if isinstance(x, Tensor)}
     for t in ctx._dirty:
         if not any(o is t for o in outs):
@@ -285,14 +292,17 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
                 "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
                 "inplace must all be outputs of the Function."
             )
+    dirty = _dirty_inputs(ctx, inputs, len(outs))
     still = {id(t) for t in ctx._non_differentiable}
     for k, o in enumerate(outs):
         if isinstance(o, Tensor) and id(o) not in dirty and (id(o) in inputs or o._rg or o._view is not None):
             fresh = alias(o, type(o) if type(o).__name__ != "Parameter" else Tensor)
+            _mark_view(fresh, o, "multi" if recording and len(outs) - len(still) > 1 else "custom")
             if id(o) in still:
                 still.add(id(fresh))
             ctx._to_save = tuple(fresh if s is o and id(o) not in inputs else s for s in ctx._to_save)
             outs[k] = fresh
+    ctx._fixed = {k for k, o in enumerate(outs) if not isinstance(o, Tensor) or id(o) in still or o._array.dtype.kind in "biu"}
     if recording:
         _record(op, ctx, args, needs, outs, several, dirty, still)
     elif dirty:
@@ -303,6 +313,27 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for step in thread.stack.ran:
             step(op, args, {"ctx": ctx}, answer, None)
     return answer
+
+
+def _mark_view(fresh: Tensor, o: Tensor, kind: str) -> None:
+    """A result that is a view, or an input as it was, is a view that must not be written to: its gradient is the Function's own."""
+    if fresh.is_inference():
+        return
+    old = o._view or View(o, (), kind)
+    fresh._view = View(old.base, old.chain or ((PRIMITIVES["alias"], {}, None),), kind)
+    fresh._rg = o._rg
+
+
+def _dirty_inputs(ctx: Any, inputs: set[int], results: int) -> set[int]:
+    """The inputs that were overwritten."""
+    for t in ctx._dirty:
+        if id(t) not in inputs:
+            from warnings import warn
+
+            warn(refusals.NO_INPUT, stacklevel=4)
+        elif t._view is not None and results > 1 and local.grad:
+            raise GraphError(refusals.VIEW_OVERWRITTEN)
+    return {id(t) for t in ctx._dirty} & inputs
 
 
 def _record(
@@ -318,7 +349,8 @@ def _record(
     node: Node = _new(node_type(op))
     node.op = op
     node.plan = op
-    node.params = {"ctx": ctx, "names": ", ".join(_argument_names(op.cls, len(args)))}
+    places = tuple([k for k, x in enumerate(args) if isinstance(x, Tensor)])
+    node.params = {"ctx": ctx, "tensors": places, "names": ", ".join(_argument_names(op.cls, len(args)))}
     node.inputs = tuple([(x._node or x) if need else None for x, need in zip(args, needs, strict=True)])
     arrays = [o._array if isinstance(o, Tensor) else np.empty(0) for o in outs]
     node.shape = [a.shape for a in arrays] if several else arrays[0].shape
@@ -337,9 +369,9 @@ def _record(
         index = next((k for k, o in enumerate(outs) if o is t), None)
         if thread.stack.save:
             with no_grad():
-                kept.append(thread.stack.save[-1](t._array))
+                kept.append(_SavedTensor(t, index, thread.stack.save[-1](t._array)))
             continue
-        kept.append(_SavedTensor(None if index is not None else t, t._array if index is not None else None, index))
+        kept.append(_SavedTensor(t, index))
         versions.append(version_of(t))
     node.saved = (kept,) if kept else ()
     node.versions = tuple(versions)

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from ..backends import numpy_cpu
-from ..backends.numpy_cpu import overlaps_itself, written
+from ..backends.numpy_cpu import namespace_of, overlaps_itself, written
 from ..dtypes import BY_NUMPY, can_cast
 from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError
 from . import observe, source, tracing
 from .bind import record
+from .display import refusals
 from .interpret import owner, thread
 from .modes import enable_grad, local, no_grad, state
 from .primitive import TENSORS, defop
@@ -88,28 +89,44 @@ replaced = defop(
 )
 
 
+# A leaf whose saved value went through hooks that may have changed it.
+unpacked = defop(
+    "unpacked",
+    "input",
+    forward=lambda xp, x, *, value: value,
+    aval=lambda x, *, value: x,
+    vjp={"input": lambda g: g},
+    grad_name="Alias",
+    traits="passes",
+)
+
+
 def check_writable(t: Tensor, name: str) -> None:
     """Raise PyTorch's error when writing to `t` is refused; nothing has been written yet."""
-    if t._rg and local.grad:
-        if t._node is None and t._view is None:
-            raise GraphError(
-                "a leaf Variable that requires grad is being used in an in-place operation.",
-                op=name,
-                hint="wrap the update in `with torch.no_grad():`, or write `x = x + 1` to make a new tensor",
-            )
-        view = t._view
+    view = t._view
+    if view is not None and view.kind == "bits":
+        view = None
+    if local.grad and (t._rg or view is not None and view.base._rg):
         if view is not None:
-            if view.kind == "multi":
-                _check_view(t, name)
-            if view.base._node is None:  # of the base, or of a view of it that was made a leaf
-                raise GraphError(
-                    "a view of a leaf Variable that requires grad is being used in an in-place operation.",
-                    op=name,
-                    hint="wrap the update in `with torch.no_grad():`, or clone() the leaf first",
-                )
-            _check_view(t, name)
-    elif t._view is not None and local.grad and t._view.kind != "grad":
-        _check_view(t, name, only_if_grad=True)
+            check_view(t, name)
+        if (
+            # Of a view: of its base, or of a view that was made a leaf. A batch has its place in the graph in what holds it.
+            t._node is None and t.is_leaf if view is None else view.base._node is None
+        ):
+            raise GraphError(
+                f"a {'view of a ' if view else ''}leaf Variable that requires grad is being used in an in-place operation.",
+                op=name,
+                hint="clone() the leaf first, or wrap the update in `with torch.no_grad():`"
+                if view
+                else "wrap the update in `with torch.no_grad():`, or write `x = x + 1` to make a new tensor",
+            )
+    check_mode(t, name)
+    for step in thread.stack.writes:
+        step(t)
+
+
+def check_mode(t: Tensor, name: str) -> None:
+    """Refuse to write to a tensor of inference mode outside of it."""
     if t._x is not None and t._x.get("inference") and not local.inference:
         raise GraphError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
@@ -118,26 +135,10 @@ def check_writable(t: Tensor, name: str) -> None:
         )
 
 
-def _check_view(t: Tensor, name: str, only_if_grad: bool = False) -> None:
-    view = t._view
-    assert view is not None
-    maker, _, position = next((link for link in reversed(view.chain) if link[2] is not None), view.chain[-1])
-    title = maker.grad_name.removesuffix("Backward0")
-    if view.kind == "multi" and not only_if_grad:
-        raise GraphError(
-            f"Output {position} of {title} is a view and is being modified inplace. This view is the output of a function "
-            "that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
-            "inplace operation by an out-of-place one.",
-            op=name,
-        )
-    if view.kind == "no_grad" and view.base._rg:
-        raise GraphError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
-            "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either "
-            "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to "
-            "be tracked).",
-            op=name,
-        )
+def check_view(t: Tensor, name: str) -> None:
+    """Raise PyTorch's error for a view that must not be written to while the write is recorded."""
+    if t._view is not None and t._view.kind not in ("grad", "bits"):
+        raise GraphError(refusals.of_view(t, t._view.kind), op=name)
 
 
 def check_overlap(array: np.ndarray) -> None:
@@ -165,7 +166,7 @@ def check_out(out: Any, arguments: tuple[Any, ...], exact: bool = False) -> None
 def check_read(t: Tensor, read: Iterable[Any], exact: bool = False) -> None:
     """Refuse a write to `t` that would change, in part (`exact`: at all), a tensor that the operation reads."""
     for x in read:
-        if isinstance(x, Tensor) and (exact or x is not t) and numpy_cpu.overlaps(t._array, x._array, exact):
+        if isinstance(x, Tensor) and (exact if x is t else numpy_cpu.overlaps(t._array, x._array, exact)):
             raise OperationError(_SHARED)
 
 
@@ -202,13 +203,14 @@ def overwrite(t: Tensor, result: Tensor, name: str) -> Tensor:
     check_overlap(a)
     node = None
     if result._rg and local.grad:
+        check_view(t, name)
         if r.dtype != a.dtype:
             result = TENSORS.cast(result, dtype=a.dtype)
         node = result._node
         _save_own(node, r, a, t)
     memory = written(a, name)
     if memory is not None:
-        np.copyto(memory, r, casting="unsafe")
+        namespace_of(memory).copyto(memory, r, casting="unsafe")
     bump(t, name)
     if node is not None:
         _resave(node, t)
@@ -223,12 +225,11 @@ def _save_own(node: Any, r: np.ndarray, a: np.ndarray, t: Tensor) -> None:
     tensor's own memory instead of a second copy.
     """
     node = node.node if type(node) is OutputSlot else node
-    if not node.saved:
+    if not node.saved or t.is_meta:
         return
-    if any(type(v) is np.ndarray and (v is a or np.may_share_memory(v, a)) and v is not r for v in node.saved):
-        node.saved = tuple(
-            [tracing.copied(v) if type(v) is np.ndarray and v is not r and np.may_share_memory(v, a) else v for v in node.saved]
-        )
+    shares = namespace_of(a).may_share_memory
+    if any(type(v) is type(a) and (v is a or shares(v, a)) and v is not r for v in node.saved):
+        node.saved = tuple([tracing.copied(v) if type(v) is type(a) and v is not r and shares(v, a) else v for v in node.saved])
         kept = [v for v in node.versions if v is not t._ver]
         node.versions, node.total = tuple(kept), sum(v.count for v in kept)
     if r.dtype == a.dtype and any(v is r for v in node.saved):
@@ -250,13 +251,17 @@ def write(t: Tensor, name: str, op: Any, others: tuple[Any, ...], params: dict[s
     The record's gradient rules must not need the old value of the first argument, nor the result's.
     """
     check_writable(t, name)  # before numbers are drawn for it
-    if state.slow or type(t) not in FAST_TYPES or any(isinstance(x, Tensor) and type(x) not in FAST_TYPES for x in others):
+    if local.grad and t._view is not None and any(isinstance(x, Tensor) and x._rg for x in others):
+        check_view(t, name)
+    if type(t._array) is np.ndarray:
+        check_overlap(t._array)
+    plain = type(t) in FAST_TYPES and not (op.host and type(t._array) is not np.ndarray)
+    if state.slow or not plain or any(isinstance(x, Tensor) and type(x) not in FAST_TYPES for x in others):
         return overwrite(t, op.call(t, *others, **params), name)
-    check_overlap(t._array)
-    arrays = [x._array if isinstance(x, Tensor) else x for x in others]
     memory = written(t._array, name)
     if memory is not None:
-        op.inplace(numpy_cpu, memory, *arrays, **params)
+        xp = namespace_of(memory)
+        op.inplace(xp, memory, *[xp.from_host(x._array) if isinstance(x, Tensor) else x for x in others], **params)
     needs = (t._rg, *[isinstance(x, Tensor) and x._rg for x in others])
     node = None
     if True in needs and local.grad and t.dtype.is_floating_point | t.dtype.is_complex:
@@ -279,7 +284,7 @@ def _after(t: Tensor, name: str, node: Any, result: Tensor | None) -> None:
             if t._node is not None:
                 t._node = record(replaced, (t,), (True,), {}, [t])
                 refresh_views(t)
-        elif view.kind != "no_grad":
+        elif view.kind in ("grad", "multi"):
             base = view.base
             base._node = record(copy_slices, (base, make_tensor(t._array)), (base._rg, False), {"chain": view.chain}, [base])
             refresh_views(base)
@@ -293,9 +298,8 @@ def _after(t: Tensor, name: str, node: Any, result: Tensor | None) -> None:
 def rebase(t: Tensor, node: Any) -> None:
     """Make `node` the producer of `t`, and of the part of the base that `t` views."""
     view = t._view
-    if t._x is not None and t._x.get("retains"):
+    if view is None or view.kind not in ("grad", "multi"):
         _move_retained(t, node)
-    if view is None or view.kind == "no_grad":
         t._node = node
         t._rg = True
         base = t
@@ -311,6 +315,8 @@ def rebase(t: Tensor, node: Any) -> None:
 
 def _move_retained(t: Tensor, node: Any) -> None:
     """The gradient that `retain_grad` keeps is that of the tensor's new value."""
+    if t._x is None or not t._x.get("retains") or node is None:
+        return
     old, k = (t._node.node, t._node.index) if type(t._node) is OutputSlot else (t._node, 0)
     new, n = (node.node, node.index) if type(node) is OutputSlot else (node, 0)
     hooks = (old.ext or {}).get("tensor_hooks", {}).get(k)
@@ -330,12 +336,12 @@ def refresh_views(base: Tensor) -> None:
     live = [v for v in views if v() is not None]
     for ref in live:
         view = ref()
-        if view is None or view._view is None or view._view.base is not base or view._view.kind == "no_grad":
+        if view is None or view._view is None or view._view.base is not base or view._view.kind not in ("grad", "multi"):
             continue
         with enable_grad():
             fresh = replay_tensor(TENSORS, base, view._view.chain)
-        view._node = fresh._node
-        view._rg = fresh._rg
+        _move_retained(view, fresh._node)
+        view._node, view._rg = fresh._node, fresh._rg
         fresh = None
     assert base._ver is not None
     base._ver.views = live
@@ -366,6 +372,11 @@ def into(out: Tensor, result: Tensor, name: str, read: tuple[Any, ...] = ()) -> 
     if local.grad and any(getattr(x, "_rg", False) for x in (out, result, *read)):
         raise GraphError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                          "arguments requires grad.", op=name)  # fmt: skip
+    if state.slow and any(isinstance(x, Tensor) and (x._x or {}).get("tangents") for x in (out, result, *read)):
+        raise NotImplementedError(refusals.OUT.format(name))
+    check_mode(out, name)
+    for step in thread.stack.writes:
+        step(out)
     r, a = result._array, out._array
     if r.dtype != a.dtype and not can_cast(BY_NUMPY[r.dtype], BY_NUMPY[a.dtype]):
         raise DtypeError(
@@ -390,7 +401,7 @@ def into(out: Tensor, result: Tensor, name: str, read: tuple[Any, ...] = ()) -> 
     with no_grad():
         memory = written(out._array, name)
         if memory is not None:
-            np.copyto(memory, r, casting="unsafe")
+            namespace_of(memory).copyto(memory, r, casting="unsafe")
     bump(out, name)
     _after(out, name, None, result)
     return out

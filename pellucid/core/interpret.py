@@ -7,6 +7,7 @@ operation's results does so after whoever wrote that operation down.
 
     run(below, op, args, params) -> result(s)      an operation as it was called, nothing promoted yet
     ran(op, tensors, params, made, aux)            it ran, on these promoted tensors
+    writes(tensor)                                 a tensor is about to be overwritten
     wrote(tensor, result)                          a tensor was overwritten (`result` None: in a way that left no tensor of the values)
     recorded(node)                                 a node was added to the graph
     save(array)                                    what a node keeps in the place of an array that its rules need; the innermost decides
@@ -35,7 +36,7 @@ from .modes import state
 from .tensor import FAST_TYPES, Tensor
 
 ROLES = ("anomaly", "autocast", "tracer")
-STEPS = ("run", "ran", "wrote", "recorded", "save", "gradient")
+STEPS = ("run", "ran", "writes", "wrote", "recorded", "save", "gradient")
 
 
 Steps = tuple[Callable[..., Any], ...]
@@ -53,7 +54,7 @@ class Stack:
         no: Steps = ()
         self.all, self.on_tensors = interpreters, False
         self.anomaly = self.autocast = self.tracer = nobody
-        self.run = self.ran = self.wrote = self.recorded = self.save = self.gradient = no
+        self.run = self.ran = self.writes = self.wrote = self.recorded = self.save = self.gradient = no
         for i in interpreters:
             kind: Any = type(i)
             for step in _steps_of(kind):

@@ -32,6 +32,7 @@ class _ThreadModes(threading.local):
     function_modes: tuple[Any, ...] = ()
     role = "forward"  # "backward" while gradients are recorded (create_graph)
     transforms = 0  # functions of functions (`func.grad`) that run, which may differentiate what they call any number of times
+    run: Any = None  # the innermost backward that is under way (`core.reverse.Run`)
     blocks = 0  # how much of `state.slow` is this thread's inference mode
 
     def __init__(self) -> None:
@@ -61,6 +62,11 @@ class ContextDecorator:
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(func):
+            from warnings import warn
+
+            warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. To "
+                 "preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else.",
+                 FutureWarning, stacklevel=2)  # fmt: skip
             func.__init__ = self(func.__init__)  # type: ignore[method-assign]
             return func
         if inspect.isgeneratorfunction(func):
@@ -131,7 +137,7 @@ class _GradMode(ContextDecorator):
 
     def __enter__(self) -> None:
         self.previous.append(local.grad)
-        local.grad = self.mode
+        local.grad = self.mode and not local.inference
 
     def __exit__(self, *exc: object) -> None:
         local.grad = self.previous.pop()
@@ -158,12 +164,12 @@ class enable_grad(_GradMode):  # noqa: N801
 
 
 class set_grad_enabled(ContextDecorator):  # noqa: N801
-    """Sets grad mode at once; as a context manager it puts the previous mode back on exit."""
+    """Sets grad mode immediately; as a context manager, it restores the previous mode on exit."""
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
         self.previous = local.grad
-        local.grad = self.mode
+        local.grad = self.mode and not local.inference
 
     def clone(self) -> set_grad_enabled:
         return self.__class__(self.mode)
@@ -173,14 +179,14 @@ class set_grad_enabled(ContextDecorator):  # noqa: N801
         return super().__call__(func)
 
     def __enter__(self) -> None:
-        local.grad = self.mode
+        local.grad = self.mode and not local.inference
 
     def __exit__(self, *exc: object) -> None:
         local.grad = self.previous
 
 
 class inference_mode(ContextDecorator):  # noqa: N801
-    """Like `no_grad`, and tensors made inside can never take part in autograd afterwards."""
+    """Like `no_grad`, but tensors created inside can never be used by autograd afterwards."""
 
     def __new__(cls, mode: Any = True) -> Any:
         self = super().__new__(cls)

@@ -15,12 +15,14 @@ So what is saved follows from what the rules mention, argument by argument: `x *
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..backends import numpy_cpu
 from ..backends.formulas import Formula, entered
+from ..backends.halves import gradient_in_float32
 
 Rule = Callable[..., Any]
 
@@ -33,9 +35,12 @@ _DESCRIPTIONS = frozenset({"shape", "dtype", "shapes", "out_shape", "out_dtype"}
 class Plan:
     """How one operation is differentiated for one pattern of arguments that need a gradient."""
 
-    __slots__ = ("backward", "entries", "saves_nothing", "versioned")
+    __slots__ = ("backward", "entries", "needs", "saves_nothing", "versioned")
 
-    def __init__(self, entries: list[tuple[str, int]], backward: Callable[..., tuple[Any, ...]]) -> None:
+    def __init__(
+        self, entries: list[tuple[str, int]], backward: Callable[..., tuple[Any, ...]], needs: tuple[bool | None, ...] = ()
+    ) -> None:
+        self.needs = needs  # of each argument: whether it wants a gradient, None where there is no tensor
         self.entries = tuple(entries)
         self.backward = backward
         # Shapes and dtypes are not freed: such a node can be differentiated again.
@@ -51,7 +56,7 @@ class Primitive:
 
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
-        self._plans: dict[tuple[bool, ...], Plan] = {}
+        self._plans: dict[tuple[bool | None, ...], Plan] = {}
         self.recorder: Any = None  # of a view operation; made by core.bind when first needed
 
     name: str
@@ -72,6 +77,7 @@ class Primitive:
     batch: Any = None
     onnx: Rule | str | None = None
     samples: Rule | None = None
+    aten: Callable[..., Any] | None = None
     autocast: str | None = None
     check: Rule | None = None
     wide_numbers: bool = False
@@ -79,7 +85,7 @@ class Primitive:
     host: bool = False
     title: str = ""
     traits: frozenset[str] = frozenset()
-    variant: Callable[..., str] | None = None
+    variant: Callable[[Any], str | tuple[str, tuple[int, ...]]] | None = None
     partial_backward: str | None = None  # of a Function: why gradients of some leaves alone are refused
     call: Callable[..., Any]
     plain: Callable[..., Any]  # the caller made from the other fields, before `call=` of `defop` was put around it
@@ -90,8 +96,8 @@ class Primitive:
     def __call__(self, *args: Any, **params: Any) -> Any:
         return self.call(*args, **params)
 
-    def plan(self, needs: tuple[bool, ...]) -> Plan:
-        """The plan for arguments of which those marked in `needs` want a gradient (made once per pattern)."""
+    def plan(self, needs: tuple[bool | None, ...]) -> Plan:
+        """The plan for arguments of which those marked in `needs` want a gradient (made once per pattern); None is not a tensor."""
         plan = self._plans.get(needs)
         if plan is None:
             plan = self._plans[needs] = self._make_plan(needs)
@@ -100,14 +106,23 @@ class Primitive:
     def run_forward(self, xp: Any, arrays: Iterable[Any], params: dict[str, Any]) -> Any:
         """The forward rule over the array namespace `xp`."""
         if self.host and xp is not numpy_cpu:
+            params = {name: xp.to_host(value) for name, value in params.items()}
             return xp.from_host(self.run_forward(numpy_cpu, map(xp.to_host, arrays), params))
         if isinstance(self.forward, str):
             return getattr(xp, self.forward)(*arrays, **params)
         return self.forward(xp, *arrays, **params)
 
-    def _make_plan(self, needs: tuple[bool, ...]) -> Plan:
+    @property
+    def widens(self) -> bool:
+        """Whether gradients of two-byte floats are computed in float32; whoever takes such a gradient rounds it.
+
+        Products that the processor computes in two bytes are an exception (`backends.halves.native_products`).
+        """
+        return self.outputs == 1 and not self.view and "passes" not in self.traits
+
+    def _make_plan(self, needs: tuple[bool | None, ...]) -> Plan:
         entries: list[tuple[str, int]] = []
-        scope: dict[str, Any] = {"NEEDS": needs}
+        scope: dict[str, Any] = {"NEEDS": needs, "RAW": RAW}
 
         def source(word: str) -> str:
             """The expression that provides a rule's parameter, noting what must be saved for it."""
@@ -124,24 +139,26 @@ class Primitive:
                 entries.append(entry)
             return f"s[{entries.index(entry)}]"
 
-        if callable(self.vjp):
-            scope["rule"] = self.vjp
-            body = f"rule({', '.join(source(w) for w in _parameters(self.vjp))})"
-        else:
-            parts = []
+        def call(name: str, k: Any, rule: Rule) -> str:
+            words = _parameters(rule)
+            half = name == "half"
+            scope[f"{name}{k}"] = gradient_in_float32(self, f"{self.name}_{k}", rule, words) if half else rule
+            return f"{name}{k}({', '.join(source(w) for w in words)})"
+
+        def calls(name: str) -> str:
+            if callable(self.vjp):
+                return call(name, "", self.vjp)
             rules = self.vjp or {}
-            for i, need in enumerate(needs):
-                rule = rules.get(self.args[i]) if need else None
-                if rule is None:
-                    parts.append("None")
-                else:
-                    scope[f"rule{i}"] = rule
-                    parts.append(f"rule{i}({', '.join(source(w) for w in _parameters(rule))})")
-            body = f"({', '.join(parts)},)"
+            chosen = [rules.get(self.args[i]) if need else None for i, need in enumerate(needs)]
+            return f"({''.join('None, ' if rule is None else call(name, i, rule) + ', ' for i, rule in enumerate(chosen))})"
+
+        body = calls("rule")
+        if self.widens:
+            body = f"{calls('half')} if F is RAW and g.dtype.itemsize == 2 else {body}"
         # One generated line per pattern: a call with the saved values in place, no dictionaries on the hot path.
         # Under this file's name, so that nobody takes it for a line of the user's.
         exec(compile(f"def backward(F, g, s, p): return {body}", __file__, "exec"), scope)
-        return Plan(entries, scope["backward"])
+        return Plan(entries, scope["backward"], needs)
 
     def _entry(self, word: str) -> tuple[str, int] | None:
         if word == "out":
@@ -193,7 +210,8 @@ def defop(
     host: bool = False,
     title: str = "",
     traits: str = "",
-    variant: Callable[..., str] | None = None,
+    variant: Callable[[Any], str | tuple[str, tuple[int, ...]]] | None = None,
+    aten: Callable[..., Any] | None = None,
     call: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
 ) -> Primitive:
     """Record an operation.
@@ -219,8 +237,8 @@ def defop(
         outputs: number of results; -1 when it depends on the arguments.
         grad_name: name of the node in the graph (`MulBackward0` for "Mul"; "SumBackward1", "CopyBackwards" and "CopySlices" are one
             already).
-        variant: `variant(result shape, *argument shapes) -> str`, the node's whole name where that depends on shapes; None stands for
-            an argument without gradient.
+        variant: `variant(node)` is the node's whole name where that depends on its arguments, or the name and the positions of the
+            arguments that it shows as `next_functions`, where those are not the ones with a gradient rule.
         batch: how `vmap` runs it on many samples at once: "elementwise" (which `elementwise=True` implies), "dims" (parameters that
             name dimensions move by one), "leading" (it takes any number of dimensions in front), a function
             `rule(b)` of a `core.transforms.batching.Batch`, or None: sample by sample.
@@ -239,7 +257,10 @@ def defop(
         traits: what those who explain a program ask of an operation, in words: "saturates" (its gradient dies away where inputs are
             large), "steps" (it is flat everywhere), "masks" (it lets a part of its input through), "recentres" (the same amount added to
             all elements changes nothing), "passes" (it hands its input's values on, moved or summed up), "overwrites" (the result has
-            nothing of its input), "diagonal" (each element of the result depends on the element in its place).
+            nothing of its input), "diagonal" (each element of the result depends on the element in its place),
+            "multiplies" (it and its gradients are products of matrices, which some processors compute in bfloat16).
+        aten: `aten(A, *arguments, **params)`, the operators of aten that stand for it, called in the namespace `A` (`torch.ops.aten`). None:
+            the one of its own name, with the parameters by their names.
         wide_numbers: two-byte floats and a Python number are computed in float32: the number is not rounded to two bytes first.
         call: `call(plain)` is the caller in place of `plain`, the one made from the other fields: for arguments that it does not take.
     """
@@ -251,7 +272,7 @@ def defop(
     fields |= {
         "args": tuple(w.strip("*?") for w in words),
         "variadic": any(w.startswith("*") for w in words),
-        "grad_name": node if node.endswith(("Backward1", "Backwards", "Slices")) else node + "Backward0",
+        "grad_name": node if node.endswith(("Backward1", "Backward2", "Backwards", "Slices")) else node + "Backward0",
         "title": title or name,
         "traits": frozenset(traits.split()),
         "batch": batch or ("elementwise" if elementwise else None),
@@ -332,4 +353,5 @@ class TensorNamespace:
 
 
 RAW = RawNamespace(numpy_cpu)
+raw_of = functools.cache(lambda xp: RAW if xp is numpy_cpu else RawNamespace(xp))
 TENSORS = TensorNamespace()

@@ -7,12 +7,11 @@ here, once, from the out-of-place function.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .._names import renamed
-from ..errors import other_dtype
+from .._names import WithOut, renamed
+from ..errors import fitted, of_arguments, other_dtype
 from .inplace import check_out, inplace_form, into
 from .tensor import Tensor
 
@@ -44,6 +43,8 @@ def public(
 
     def register(function: Function) -> Function:
         own = names.split() or [function.__name__]
+        if function.__name__ not in own:
+            function.__name__ = own[0]  # what handlers of `__torch_function__` and printed graphs call it
         target: Any = with_out(function, str(out), out == "computes") if out else function
         for space in namespace.split():
             table = FUNCTIONS.setdefault(space, {})
@@ -87,18 +88,28 @@ def with_out(function: Function, kind: str = "", computes: bool = False) -> Call
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
-            return positional(*args)
-        kwargs = renamed(function, kwargs)
-        target = kwargs.pop("out", None)
+        try:
+            if not kwargs:
+                return positional(*args)
+            given = renamed(function, kwargs)
+            if "out" not in given:
+                return function(*args, **given)
+        except Exception as error:
+            again = fitted(wrapper, error, args, kwargs)
+            if again is None:
+                raise of_arguments(error, wrapper, args, kwargs)  # noqa: B904  (most are the error itself)
+            return wrapper(*again[0], **again[1])
+        given = dict(given)
+        target = given.pop("out")
         if target is None:
-            return function(*args, **kwargs)
+            return function(*args, **given)
+        for one in target if isinstance(target, (tuple, list)) else (target,):
+            check_out(one, args, kind in ("exact", "apart"))
         if isinstance(target, Tensor):
-            check_out(target, args, kind in ("exact", "apart"))
-            if kwargs.get("dtype") not in (None, target.dtype):
-                raise other_dtype(kwargs["dtype"], target.dtype, function.__name__)
-            kwargs = {"dtype": target.dtype, **kwargs} if computes else kwargs
-        result = function(*args, **kwargs)
+            if given.get("dtype") not in (None, target.dtype):
+                raise other_dtype(given["dtype"], target.dtype, function.__name__)
+            given = {"dtype": target.dtype, **given} if computes else given
+        result = function(*args, **given)
         if isinstance(target, Tensor):
             if kind == "exact" and target._array.dtype != result._array.dtype:
                 raise other_dtype(result.dtype, target.dtype, function.__name__)
@@ -106,26 +117,5 @@ def with_out(function: Function, kind: str = "", computes: bool = False) -> Call
         parts = [into(o, r, function.__name__) for o, r in zip(target, result, strict=True)]
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
 
-    wrapper.__signature__ = _WithOut(function)  # type: ignore[attr-defined]
+    wrapper.__signature__ = WithOut(function)  # type: ignore[attr-defined]
     return wrapper
-
-
-class _WithOut(inspect.Signature):
-    """The signature of a function with `out=` added; read when somebody asks, not for every function at every start."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-
-    def __getattr__(self, name: str) -> Any:
-        # Signature's own two slots, which are empty so far.
-        if name not in ("_parameters", "_return_annotation"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        signature = inspect.signature(self._function)
-        parameters = list(signature.parameters.values())
-        where = len(parameters) - (1 if parameters and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD else 0)
-        parameters.insert(where, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
-        super().__init__(parameters, return_annotation=signature.return_annotation)
-        return getattr(self, name)
-
-    def __reduce__(self) -> Any:
-        return _WithOut, (self._function,)

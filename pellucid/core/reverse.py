@@ -7,7 +7,8 @@ another one: a heap ordered by it visits the graph in reverse topological order 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from heapq import heappop, heappush
 from typing import Any
@@ -16,27 +17,31 @@ import numpy as np
 from numpy import ndarray
 
 from ..backends import numpy_cpu
+from ..backends.numpy_cpu import as_array, namespace_of
 from ..errors import GraphError, OperationError, returned_nothing
+from ..shapes import broadcast_shapes
 from . import observe, source
 from .bind import wrap
+from .callers import tensor_of
+from .display import refusals
+from .inplace import check_writable
 from .interpret import thread
 from .modes import enable_grad, local, no_grad, state
-from .primitive import RAW, TENSORS
+from .primitive import RAW, TENSORS, raw_of
 from .tape import Node, check_saved, saved_arrays, saved_tensors, value_at
 from .tensor import FAST_TYPES, OutputSlot, Tensor, make_tensor
 
 _refcount = sys.getrefcount
-_add = np.add
 
 
 def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
     """Sum an array over the dimensions in which an argument of `shape` was expanded."""
     extra = g.ndim - len(shape)
     if extra > 0:
-        g = numpy_cpu.sum(g, tuple(range(extra)))
+        g = namespace_of(g).sum(g, tuple(range(extra)))
     axes = tuple([i for i, s in enumerate(shape) if s == 1 and g.shape[i] != 1])
     if axes:
-        g = numpy_cpu.sum(g, axes, None, None, True)
+        g = namespace_of(g).sum(g, axes, None, None, True)
     return g
 
 
@@ -47,7 +52,7 @@ def fit(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     if g.dtype != dtype:
         if g.dtype.kind == "c" and dtype.kind != "c":
             g = g.real
-        g = g.astype(dtype)
+        g = numpy_cpu.narrowed(g, dtype)
     return g
 
 
@@ -67,6 +72,7 @@ class Run:
     """One traversal. `wanted` restricts it to the edges given (autograd.grad, `inputs=`); their gradients are collected."""
 
     by_hand = False  # of gradients that are arrays: whether methods combine them
+    F = RAW  # what rules compute with on arrays
 
     def __init__(self, create_graph: bool, keep: bool, wanted: Sequence[Any] | None, seeds: Sequence[Any] = ()) -> None:
         self.create_graph = create_graph
@@ -81,6 +87,7 @@ class Run:
         self.found: dict[Any, Any] = {}
         self.allowed: set[int] | None = None
         self.site: Any = None
+        self.callbacks: list[Callable[[], Any]] = []
 
     def restrict(self, roots: Sequence[Any]) -> None:
         """Mark the nodes on a path from the roots to a wanted edge; only they run."""
@@ -142,7 +149,7 @@ class Run:
         What is ordinary stands here, written out; the rest are methods: `step` for a node that is watched or has hooks or several
         results, and, where gradients are tensors or written down (`by_hand`), `fitted` and `send` for each of them.
         """
-        heap, grads, leaves, keep = self.heap, self.grads, self.leaves, self.keep
+        heap, grads, leaves, keep, F = self.heap, self.grads, self.leaves, self.keep, self.F
         by_hand = self.tensors or self.by_hand
         wanted, watched = self.wanted is not None, by_hand or state.slow > 0
         summed: set[Any] = set()
@@ -174,7 +181,7 @@ class Run:
                     total = guard.count
                 if guard and total != node.total:
                     check_saved(node)
-                gs = node.plan.backward(RAW, g, s, node.params)
+                gs = node.plan.backward(F, g, s, node.params)
             if s and not keep and not node.plan.saves_nothing and gs:
                 if self.site is None:
                     self.site = source.capture(3)
@@ -190,7 +197,7 @@ class Run:
                     if gi.shape != edge.shape or gi.dtype is not edge.dtype:
                         gi = fit(gi, edge.shape, edge.dtype)
                     if edge is waiting:
-                        waiting_g = waiting_g + gi
+                        waiting_g = numpy_cpu.plus(waiting_g, gi)
                     elif waiting is None and not heap:
                         waiting, waiting_g = edge, gi
                     else:
@@ -257,7 +264,7 @@ class Run:
         """The gradients of a node's arguments."""
         if self.tensors:
             return node.plan.backward(TENSORS, g, saved_tensors(node), node.params)
-        return node.plan.backward(RAW, g, saved_arrays(node), node.params)
+        return node.plan.backward(self.F, g, saved_arrays(node), node.params)
 
     def collect(self, node: Node, g: Any) -> None:
         assert self.wanted is not None
@@ -277,7 +284,7 @@ class Run:
         out = []
         for gk, shape, dtype in zip(g, node.shape, node.dtype, strict=True):
             if gk is None:
-                gk = np.zeros(shape, dtype)
+                gk = self.F.xp.zeros(shape, dtype)
                 if self.tensors:
                     gk = wrap(gk)
             out.append(gk)
@@ -291,7 +298,7 @@ class Run:
             value = g[index] if type(g) is list else g
             if value is None:
                 continue
-            tensor = value if self.tensors else wrap(np.asarray(value))
+            tensor = value if self.tensors else tensor_of(value)
             tensor = run_hooks(entries, tensor, self.create_graph)
             new = tensor if self.tensors else tensor._array
             if type(g) is list:
@@ -308,7 +315,7 @@ class Run:
         while leaves:
             leaf, g = leaves.pop()
             if leaf._x is not None and "hooks" in leaf._x:
-                tensor = g if self.tensors else wrap(np.asarray(g))
+                tensor = g if self.tensors else tensor_of(g)
                 tensor = run_hooks(leaf._x["hooks"], tensor, self.create_graph)
                 g = tensor if self.tensors else tensor._array
             if self.wanted is not None:
@@ -317,6 +324,8 @@ class Run:
                 continue
             self.give(leaf, g)
             g = None
+        for callback in self.callbacks:  # which may add others
+            callback()
 
     def give(self, leaf: Tensor, g: Any) -> None:
         """Add a gradient to `leaf.grad`."""
@@ -354,7 +363,7 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
     """Add a gradient to `leaf.grad`."""
     extra = leaf._x
     if extra is not None and "acc_pre_hooks" in extra:
-        t = g if create_graph else wrap(np.asarray(g))
+        t = g if create_graph else tensor_of(g)
         for hook in tuple(extra["acc_pre_hooks"].values()):
             got = hook((t,))
             if got is not None:
@@ -366,19 +375,28 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
         leaf._grad = TENSORS.clone(g) if held is None else held + g
     elif held is None:
         if type(g) is not ndarray:
-            g = np.asarray(g)
+            g = as_array(g)
         # The array becomes the gradient's own when nobody else can hold it: not a view, and referred to by this call and its
         # callers only. Otherwise a later in-place accumulation would write into somebody's value.
         if g.base is not None or _refcount(g) > _OWNED or not g.flags.carray:
             g = g.copy()
-        leaf._grad = make_tensor(g) if local.inference else wrap(g)
+        a = leaf._array
+        if type(a) is ndarray is type(g) and not a.flags.c_contiguous:
+            g, values = np.empty_like(a), g  # the gradient lies in memory as the leaf does
+            np.copyto(g, values)
+        leaf._grad = make_tensor(g) if local.inference else wrap(g) if type(g) is ndarray else tensor_of(g)
     elif held._array.dtype != g.dtype or not held._array.flags.writeable:
         with no_grad():
-            leaf._grad = held + wrap(np.asarray(g))
+            leaf._grad = tensor_of(g) + held  # in this order: a dense tensor and a sparse one
     else:
-        np.add(held._array, g, out=held._array)
         if held._ver is not None:
+            check_writable(held, "backward")
             held._ver.count += 1
+        try:
+            held._array += g
+        except ValueError:  # the leaf's data has another shape since
+            broadcast_shapes(held._array.shape, g.shape)
+            raise
     if extra is not None:
         if "acc_post_hooks" in extra:
             for hook in tuple(extra["acc_post_hooks"].values()):
@@ -406,7 +424,7 @@ def run_hooks(hooks: Any, g: Tensor, create_graph: bool) -> Tensor:
 
 
 def _as_tensors(values: Any) -> tuple[Any, ...]:
-    return tuple(v if v is None or isinstance(v, Tensor) else wrap(np.asarray(v)) for v in values)
+    return tuple(v if v is None or isinstance(v, Tensor) else tensor_of(v) for v in values)
 
 
 def _pre_hooks(node: Node, g: Any) -> Any:
@@ -415,23 +433,22 @@ def _pre_hooks(node: Node, g: Any) -> Any:
     raw = not isinstance((g[0] if several else g), Tensor)
     values = _as_tensors(g if several else (g,))
     for hook in tuple(node.ext["pre_hooks"].values()):
-        got = hook(values)
-        if got is not None:
-            values = got if isinstance(got, tuple) else (got,)
-    out = tuple(v._array for v in values) if raw else values
+        values = refusals.answered(hook, hook(values), values)
+    out = tuple(None if v is None else v._array for v in values) if raw else values
     return out if several else out[0]
 
 
 def _post_hooks(node: Node, gs: Any, g: Any) -> Any:
     assert node.ext is not None
     raw = any(v is not None and not isinstance(v, Tensor) for v in gs)
-    inputs = _as_tensors(gs)
+    places, gs = node.places(), list(gs)
+    inputs = _as_tensors([gs[k] for k in places])
     outputs = _as_tensors(g if isinstance(g, tuple) else (g,))
     for hook in tuple(node.ext["post_hooks"].values()):
-        got = hook(inputs, outputs)
-        if got is not None:
-            inputs = got if isinstance(got, tuple) else (got,)
-    return tuple(None if v is None else v._array for v in inputs) if raw else inputs
+        inputs = refusals.answered(hook, hook(inputs, outputs), inputs)
+    for k, v in zip(places, inputs, strict=False):
+        gs[k] = None if v is None else v._array if raw else v
+    return gs
 
 
 def _root_edge(t: Tensor, k: int, what: str = "tensors") -> Any:
@@ -461,7 +478,7 @@ def _seed(t: Tensor, g: Any, k: int) -> Tensor:
             )
         if t._array.dtype.kind == "c":
             raise GraphError(f"grad can be implicitly created only for real scalar outputs but got {t.dtype}", op="backward")
-        return wrap(np.ones(t._array.shape, t._array.dtype))
+        return wrap(namespace_of(t._array).ones(t._array.shape, t._array.dtype))
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if g._array.shape != t._array.shape:
@@ -481,6 +498,7 @@ def _begin(tensors: Sequence[Tensor], gradients: Sequence[Any], run: Run) -> Non
     edges = [_root_edge(t, k) for k, t in enumerate(tensors)]
     seeds = [_seed(t, g, k) for k, (t, g) in enumerate(zip(tensors, gradients, strict=True))]
     run.site = source.capture(3)
+    run.F = raw_of(namespace_of(seeds[0]._array)) if seeds else RAW
     if run.wanted is not None:
         run.restrict(edges)
     if observe.observers:
@@ -493,8 +511,28 @@ def _begin(tensors: Sequence[Tensor], gradients: Sequence[Any], run: Run) -> Non
         run.send(edge, value)
 
 
+@contextmanager
+def _under_way(run: Run) -> Iterator[None]:
+    outer, local.run = local.run, run
+    try:
+        yield
+    finally:
+        local.run = outer
+
+
+def queue_callback(callback: Callable[[], Any]) -> None:
+    """Call `callback()` at the end of the backward that is under way.
+
+    Raises:
+        RuntimeError: none is.
+    """
+    if local.run is None:
+        raise GraphError("Final callbacks can only be installed during backward pass.")
+    local.run.callbacks.append(callback)
+
+
 def _drive(run: Run, tensors: Sequence[Tensor], gradients: Sequence[Any]) -> None:
-    with enable_grad() if run.create_graph else no_grad():
+    with enable_grad() if run.create_graph else no_grad(), _under_way(run):
         _begin(tensors, gradients, run)
         if run.create_graph:
             local.role = "backward"
@@ -512,9 +550,9 @@ def _drive(run: Run, tensors: Sequence[Tensor], gradients: Sequence[Any]) -> Non
 def _sum(known: Any, g: Any, key: Any, summed: set[Any]) -> Any:
     """The sum of two gradients; in place where `known` is such a sum itself, which nobody else can hold."""
     if key in summed:
-        return _add(known, g, known)
+        return numpy_cpu.plus(known, g, known)
     summed.add(key)
-    return np.asarray(known + g)
+    return as_array(numpy_cpu.plus(known, g))
 
 
 _HARMLESS = {"metadata", "forward_stack", "role", "module", "freed_by"}
@@ -531,17 +569,17 @@ def backward(
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None and not create_graph and not state.slow and len(tensors) == 1 and grad_tensors[0] is None:
         t = tensors[0]
-        if isinstance(t._node, Node) and t._array.size == 1 and t._array.dtype.kind != "c":
+        if isinstance(t._node, Node) and type(t._array) is ndarray and t._array.size == 1 and t._array.dtype.kind != "c":
             # `loss.backward()` with nobody watching.
             run = Run(False, keep, None)
             seed = np.empty(t._array.shape, t._array.dtype)
             seed.fill(1)
-            before, local.grad = local.grad, False
+            before, local.grad, outer, local.run = local.grad, False, local.run, run
             try:
                 run.go(t._node, seed)
                 run.finish()
             finally:
-                local.grad = before
+                local.grad, local.run = before, outer
             return
     kind = Run if thread.stack.tracer is None else thread.stack.tracer.Run
     if inputs is None:
@@ -584,8 +622,10 @@ def grad(
                     f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set allow_unused=True if this "
                     "is the desired behavior.",
                     op="autograd.grad",
+                    hint=f"inputs[{k}] was not used to compute the outputs, or the graph was cut in between (detach(), .item(), no_grad); "
+                    "with allow_unused=True its gradient is None",
                 )
             results.append(None)
         else:
-            results.append(g if run.tensors else wrap(run.own(np.asarray(g))))
+            results.append(g if run.tensors else tensor_of(run.own(as_array(g))))
     return tuple(results)

@@ -12,7 +12,7 @@ from .. import dtypes
 from ..errors import GraphError
 from . import source
 from .modes import state
-from .primitive import Primitive
+from .primitive import TENSORS, Primitive
 from .tensor import OutputSlot, Tensor, make_tensor, version_of
 
 count = itertools.count(1).__next__
@@ -65,31 +65,10 @@ class Node:
     def source(self, value: Any) -> None:
         self.code, self.lasti = (None, 0) if value is None else value
 
-    # ---- PyTorch's face ----------------------------------------------------------------------
-    def name(self) -> str:
-        """The node's type name, such as 'MulBackward0'."""
-        return type(fully_named(self)).__name__
-
-    @property
-    def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """The nodes that made the inputs, with the index of the result used; (None, 0) for a constant."""
-        return tuple(_as_function(edge) for edge in self.inputs)
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """A dictionary for the user's own notes."""
-        return self.extra().setdefault("metadata", {})
-
-    def _sequence_nr(self) -> int:
-        return self.seq
-
-    def register_hook(self, hook: Callable[..., Any]) -> Any:
-        """Call `hook(grad_inputs, grad_outputs)` after this node ran; it may return new grad_inputs."""
-        return register(self.extra().setdefault("post_hooks", OrderedDict()), hook)
-
-    def register_prehook(self, hook: Callable[..., Any]) -> Any:
-        """Call `hook(grad_outputs)` before this node runs; it may return new grad_outputs."""
-        return register(self.extra().setdefault("pre_hooks", OrderedDict()), hook)
+    # PyTorch's face (`name`, `next_functions`, `_saved_self`, hooks) is put on by `core.display.nodes`.
+    name: Callable[[], str]
+    next_functions: tuple[tuple[Any, int], ...]
+    places: Callable[[], tuple[int, ...]]  # which inputs are shown: those that PyTorch's node has an edge for
 
     # ---- reading -----------------------------------------------------------------------------
     def extra(self) -> dict[str, Any]:
@@ -112,22 +91,6 @@ class Node:
         """Which arguments want a gradient."""
         return tuple(edge is not None for edge in self.inputs)
 
-    def __getattr__(self, name: str) -> Any:
-        # PyTorch shows what a node keeps as `_saved_self`, `_saved_other`, ... and its parameters likewise.
-        if name.startswith("_saved_"):
-            word = name.removeprefix("_saved_")
-            word = {"self": self.op.args[0] if self.op.args else word, "result": "out"}.get(word, word)
-            if word in self.params:
-                return self.params[word]
-            entry = self.op._entry(word)
-            plan = self.plan
-            if entry is not None and entry in plan.entries:
-                return saved_tensors(self)[plan.entries.index(entry)]
-        raise AttributeError(f"'{self.name()}' object has no attribute {name!r}")
-
-    def __repr__(self) -> str:
-        return f"<{self.name()} object at {hex(id(self))}>"
-
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -141,10 +104,10 @@ _node_types: dict[str, type] = {}
 
 def node_type(op: Primitive) -> type:
     """The subclass of Node whose name is the operation's (`MulBackward0`)."""
-    return _named_type(op.grad_name)
+    return named_type(op.grad_name)
 
 
-def _named_type(name: str) -> type:
+def named_type(name: str) -> type:
     kind = _node_types.get(name)
     if kind is None:
         kind = _node_types[name] = type(name, (Node,), {"__slots__": ()})
@@ -152,23 +115,11 @@ def _named_type(name: str) -> type:
 
 
 def titled(result: Tensor, title: str) -> Tensor:
-    """`result`, whose node goes by the name of the function that several operations make up (`MseLoss`)."""
+    """`result`, whose node goes by the name of the function that was called (`MseLoss`), or of its overload (`ProdBackward1`)."""
     node = getattr(result, "_node", None)
     if isinstance(node, Node):
-        node.__class__ = _named_type(title + "Backward0")
+        node.__class__ = named_type(title if "Backward" in title else title + "Backward0")
     return result
-
-
-def fully_named(node: Any) -> Any:
-    """The node, of the type that PyTorch would give it where that depends on the arguments; it is decided when somebody looks."""
-    if isinstance(node, Node) and node.op.variant is not None and type(node).__name__ == node.op.grad_name:
-        node.__class__ = _named_type(node.op.variant(node.shape, *map(_edge_shape, node.inputs)))
-    return node
-
-
-def _edge_shape(edge: Any) -> Any:
-    """The shape of an argument; None for one without a gradient."""
-    return None if edge is None else value_at(edge)[0]
 
 
 def value_at(edge: Any) -> tuple[Any, Any]:
@@ -177,64 +128,6 @@ def value_at(edge: Any) -> tuple[Any, Any]:
         return edge.node.shape[edge.index], edge.node.dtype[edge.index]
     value = edge if isinstance(edge, Node) else edge._array
     return value.shape, value.dtype
-
-
-class AccumulateGrad:
-    """The end of the graph at a leaf: adds what arrives to `variable.grad`."""
-
-    __slots__ = ("__weakref__", "variable")
-
-    def __init__(self, variable: Tensor) -> None:
-        self.variable = variable
-
-    @property
-    def next_functions(self) -> tuple[Any, ...]:
-        return ()
-
-    def name(self) -> str:
-        return "torch::autograd::AccumulateGrad"
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        return self.variable.extra().setdefault("metadata", {})
-
-    def register_hook(self, hook: Callable[..., Any]) -> Any:
-        """Call `hook(grad_inputs, grad_outputs)` after the gradient was accumulated."""
-        return register(self.variable.extra().setdefault("acc_post_hooks", OrderedDict()), hook)
-
-    def register_prehook(self, hook: Callable[..., Any]) -> Any:
-        """Call `hook(grad_outputs)` before the gradient is accumulated."""
-        return register(self.variable.extra().setdefault("acc_pre_hooks", OrderedDict()), hook)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, AccumulateGrad) and other.variable is self.variable
-
-    def __hash__(self) -> int:
-        return hash(("AccumulateGrad", id(self.variable)))
-
-    def __repr__(self) -> str:
-        return f"<AccumulateGrad object at {hex(id(self.variable))}>"
-
-
-def accumulator(leaf: Tensor) -> AccumulateGrad:
-    """The leaf's AccumulateGrad, the same object as long as somebody holds it."""
-    extra = leaf.extra()
-    known = extra.get("accumulator")
-    found = known() if known is not None else None
-    if found is None:
-        found = AccumulateGrad(leaf)
-        extra["accumulator"] = weakref.ref(found)
-    return found
-
-
-def _as_function(edge: Any) -> tuple[Any, int]:
-    if edge is None:
-        return (None, 0)
-    if isinstance(edge, Node):
-        return (fully_named(edge), 0)
-    if type(edge) is OutputSlot:
-        return (fully_named(edge.node), edge.index)
-    return (accumulator(edge), 0)
 
 
 class RemovableHandle:
@@ -333,12 +226,14 @@ def _join_tangents(node: Node, values: list[Any]) -> None:
 
 def joined(value: Any, edge: Any) -> Any:
     """A tensor on a saved array with the given place in the graph."""
-    if type(value) is Packed:
+    packed = type(value) is Packed
+    if packed:
         value = value.array()
     if value is None or isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(edge, Tensor):
-        return edge
+        # What a hook unpacked may have other values than the leaf: then it has a node of its own before it.
+        return edge if not packed or value is edge._array else TENSORS.unpacked(edge, value=value)
     result = make_tensor(value)
     if edge is not None and value.dtype.kind in "fcV":
         result._node = edge
@@ -360,7 +255,11 @@ class Packed:
 
     def array(self) -> Any:
         value = self.unpack()
-        return value._array if isinstance(value, Tensor) else value
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(value).__name__}"
+            )
+        return value._array
 
 
 def saved_arrays(node: Node) -> tuple[Any, ...]:
@@ -368,7 +267,15 @@ def saved_arrays(node: Node) -> tuple[Any, ...]:
     assert node.saved is not None
     if node.ext is None or "packed" not in node.ext:
         return node.saved
-    return tuple([v.array() if type(v) is Packed else v for v in node.saved])
+    return tuple([opened(v) for v in node.saved])
+
+
+def opened(value: Any) -> Any:
+    """What was saved, where it went through hooks: an array, several, or what is no array."""
+    if type(value) in (list, tuple):
+        values = list(map(opened, value))  # the same object where nothing was packed: a tracer knows it by that
+        return value if all(a is b for a, b in zip(value, values, strict=True)) else type(value)(values)
+    return value.array() if type(value) is Packed else value
 
 
 def check_saved(node: Node) -> None:
@@ -396,17 +303,16 @@ def reads_later(result: Tensor, *tensors: Tensor) -> Tensor:
 
 
 def _freed_hint(node: Node) -> str:
-    made = node.line
-    freed = source.describe(node.total if isinstance(node.total, tuple) else None)
-    parts = []
-    if made is not None:
-        parts.append(f"{node.op.grad_name} was recorded at {made}")
-    if freed is not None:
-        parts.append(f"its saved values were freed by the backward call at {freed}")
-    parts.append(
-        "if state is carried from one step to the next, detach() it; if there are two losses, add them and call backward once"
-    )
-    return "; ".join(parts)
+    advice = "if state is carried from one step to the next, detach() it; if there are two losses, add them and call backward once"
+    made, freed = _place(node.line), _place(source.describe(node.total if isinstance(node.total, tuple) else None))
+    facts = [f"{node.op.grad_name} was recorded at {made}"] if made is not None else []
+    facts += [f"its saved values were freed by the backward call at {freed}"] if freed is not None else []
+    return "; ".join([*facts, advice])
+
+
+def _place(line: Any) -> str | None:
+    """A line of the program as `file:number`, without its text."""
+    return None if line is None else str(line).split("  ", 1)[0]
 
 
 def _overwritten(node: Node) -> Exception:

@@ -15,8 +15,7 @@ from .modes import local, state
 
 _new = object.__new__
 _tuple_new = tuple.__new__
-_CPU = device("cpu")
-_META = device("meta")
+_DEVICES: Any = {"cpu": device("cpu"), "meta": device("meta")}  # by what arrays call them
 
 
 class Version:
@@ -53,7 +52,9 @@ class View:
     def __init__(self, base: Tensor, chain: tuple[tuple[Any, ...], ...], kind: str) -> None:
         self.base = base
         self.chain = chain
-        self.kind = kind  # "grad", or "no_grad", "multi", "custom": views on which in-place writes are restricted
+        # "grad"; "no_grad", "inference", "multi", "custom": in-place writes are restricted; "bits": a view through a dtype without
+        # gradients, whose writes are apart from the base's graph
+        self.kind = kind
 
 
 class Tensor:
@@ -89,7 +90,7 @@ class Tensor:
     @property
     def device(self) -> device:
         """Where the data lives: `cpu`, or `meta` for a tensor without data."""
-        return _META if type(self._array) is MetaArray else _CPU
+        return _DEVICES.get(self._array.device) or self._array.device
 
     @property
     def ndim(self) -> int:
@@ -187,8 +188,17 @@ class Tensor:
         return id(self)
 
 
-class Parameter(Tensor):
-    """A tensor that a Module registers as its parameter when assigned as an attribute; requires grad by default.
+class _ParameterType(type):
+    """Parameters of other tensor types count, too; they are marked (`_is_param`)."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if type.__instancecheck__(cls, instance):
+            return True
+        return cls is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False)
+
+
+class Parameter(Tensor, metaclass=_ParameterType):
+    """A tensor that a Module registers as a parameter when it is assigned as an attribute; it requires grad by default.
 
     Args:
         data: the initial values, shared without a copy.
@@ -208,9 +218,6 @@ class Parameter(Tensor):
             self._is_param = True
         set_requires_grad(self, requires_grad)
         return self
-
-    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
-        super().__init__()
 
 
 class OutputSlot:
@@ -268,6 +275,11 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
     if value and tensor._x is not None and tensor._x.get("inference") and not local.inference:
         raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
     tensor._rg = value
+    if tensor._ver is not None and tensor._ver.views is not None and tensor._view is None:
+        for known in tensor._ver.views:  # a view wants a gradient when its base does
+            # `detach()` shares the counter, so views of others are known there, too.
+            if (view := known()) is not None and view._node is None and view._view is not None and view._view.base is tensor:
+                view._rg = value and view._view.kind != "bits"
     if state.slow:
         observe.notify("requires_grad", tensor, value)
 

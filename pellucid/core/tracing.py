@@ -6,11 +6,13 @@ updates. Those places say so here; with no tracer it costs a look at `state.slow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import wraps
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial, wraps
 from inspect import signature
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from ..backends import numpy_cpu
+from ..backends.numpy_cpu import NAMESPACES, namespace_of
 from .interpret import thread
 from .modes import state
 
@@ -82,7 +84,7 @@ def check(function: Callable[..., Any], *args: Any, again: bool = False) -> None
     if tracer():
         tracer().check(function, args, again)
     else:
-        function(*args)
+        _apply(function, args)
 
 
 def effect(function: Callable[..., Any], *args: Any, writes: tuple[int, ...] = ()) -> Any:
@@ -93,7 +95,47 @@ def effect(function: Callable[..., Any], *args: Any, writes: tuple[int, ...] = (
     """
     if tracer():
         return tracer().effect(function, args, {}, writes)
-    return function(*args)
+    return _apply(function, args, writes)
+
+
+def _apply(function: Callable[..., Any], args: tuple[Any, ...], writes: tuple[int, ...] = ()) -> Any:
+    """The call; with arrays of another library, on the host: they go there, and what is written and returned comes back."""
+    xp = None if len(NAMESPACES) == 1 else next((xp for a in _arrays(args) if (xp := namespace_of(a)) is not numpy_cpu), None)
+    if xp is None:
+        return function(*args)
+    held = xp.to_host(args)
+    made = function(*held)
+    for i in writes:
+        for old, new in zip(_arrays((args[i],)), _arrays((held[i],)), strict=True):
+            namespace_of(old).copyto(old, namespace_of(old).from_host(new))
+    return xp.from_host(made)
+
+
+def _arrays(values: Any) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _arrays(value)
+        elif hasattr(value, "dtype"):
+            yield value
+
+
+def communication(function: Callable[..., Any], *args: Any, writes: tuple[Any, ...] = ()) -> Any:
+    """Call a function that talks to other processes; a tracer's program calls it again. `writes` are arrays that it changes."""
+    return tracer().communicate(function, args, writes) if tracer() else function(*args)
+
+
+def aside(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function of this library's whose reads of attributes decide nothing in a program."""
+    return tracer().aside(function, args) if tracer() else function(*args)
+
+
+class Fixed:
+    """A class of objects that programs know by their identity: what changes in them decides nothing that a program does.
+
+    A class derived from it talks to other processes, say: its calls are made again, by `communication`.
+    """
+
+    __slots__ = ()
 
 
 def gradients(tensors: Iterable[Any]) -> list[Any]:
@@ -130,6 +172,6 @@ def repeatable(function: Callable[P, R]) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         if tracer():
             return tracer().effect(function, args, kwargs, writes)
-        return function(*args, **kwargs)
+        return _apply(partial(function, **kwargs), args, writes) if len(NAMESPACES) > 1 else function(*args, **kwargs)
 
     return call

@@ -8,9 +8,11 @@ from typing import Any
 
 from ..dtypes import device as _device
 from ..errors import OutOfMemoryError as OutOfMemoryError
+from ..errors import no_cuda as _no_cuda
 from . import amp as amp
-
-NO_CUDA = "Torch not compiled with CUDA enabled"
+from . import nvtx as nvtx
+from . import profiler as profiler
+from . import random as random
 
 
 def is_available() -> bool:
@@ -40,7 +42,7 @@ def is_built() -> bool:
 
 def init() -> None:
     """Refused: there is no device."""
-    raise AssertionError(NO_CUDA)
+    raise _no_cuda()
 
 
 def manual_seed(seed: int) -> None:
@@ -83,6 +85,19 @@ def reset_peak_memory_stats(device: Any = None) -> None:
     """Nothing: there is no memory of a device."""
 
 
+def reset_max_memory_allocated(device: Any = None) -> None:
+    """Nothing: there is no memory of a device."""
+
+
+def reset_max_memory_cached(device: Any = None) -> None:
+    """Nothing: there is no memory of a device."""
+
+
+def is_current_stream_capturing() -> bool:
+    """False."""
+    return False
+
+
 def get_arch_list() -> list[str]:
     """No architecture."""
     return []
@@ -96,22 +111,22 @@ def get_rng_state_all() -> list[Any]:
 def set_rng_state_all(new_states: Any) -> None:
     """Nothing when there are no states; refused otherwise."""
     if new_states:
-        raise AssertionError(NO_CUDA)
+        raise _no_cuda()
 
 
 @contextmanager
 def device(device: Any) -> Iterator[None]:
     """A context that changes nothing for None and negative numbers, and is refused for a device."""
     if device is not None and not (isinstance(device, int) and device < 0) and not isinstance(device, _device | str):
-        raise AssertionError(NO_CUDA)
+        raise _no_cuda()
     if isinstance(device, (_device, str)):
-        raise AssertionError(NO_CUDA)
+        raise _no_cuda()
     yield
 
 
 def _refusing(name: str) -> Any:
     def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise AssertionError(NO_CUDA)
+        raise _no_cuda()
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = "Refused: there is no device."
@@ -125,8 +140,19 @@ def _refusing_class(name: str) -> Any:
 for _name in (
     "current_device", "current_stream", "default_stream", "get_device_capability", "get_device_name", "get_device_properties",
     "get_rng_state", "mem_get_info", "memory_stats", "memory_summary", "seed", "seed_all", "set_device", "set_rng_state",
-    "set_stream", "stream", "synchronize", "utilization", "initial_seed", "set_per_process_memory_fraction", "graph",
+    "set_stream", "stream", "synchronize", "utilization", "initial_seed", "set_per_process_memory_fraction", "graph", "cudart",
 ):  # fmt: skip
     globals()[_name] = _refusing(_name)
-for _name in ("CUDAGraph", "Event", "ExternalStream", "Stream"):
+for _name in ("CUDAGraph", "Event", "ExternalStream", "Stream", "StreamContext"):
     globals()[_name] = _refusing_class(_name)
+
+
+class _NoTensor(type):
+    def __instancecheck__(cls, obj: object) -> bool:
+        return False
+
+
+for _name in ("Bool", "Byte", "Char", "Double", "Float", "Half", "BFloat16", "Int", "Long", "Short"):
+    _body = {"__new__": _refusing(f"{_name}Tensor"), "__doc__": "Tensors of a device: there are none.", "__module__": __name__}
+    globals()[f"{_name}Tensor"] = _NoTensor(f"{_name}Tensor", (), _body)
+default_generators: tuple[Any, ...] = ()

@@ -151,7 +151,7 @@ def _value(value: Any) -> str:
 def progress(
     iterable: Iterable[T] | None = None, description: str = "", *, total: int | None = None, unit: str = "it", file: Any = None
 ) -> Progress[T]:
-    """`iterable`, which reports on stderr how far it is: part done, time so far and left, items per second, values of your own.
+    """Wraps `iterable` and reports its progress on stderr: part done, elapsed and remaining time, items per second, your own values.
 
     On a terminal one line is redrawn, at most 10 times a second; elsewhere a line is written every 10 seconds and at the end. Nothing is
     written with `PELLUCID_PROGRESS=0` in the environment. Not part of PyTorch.

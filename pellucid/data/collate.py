@@ -21,7 +21,7 @@ _REFUSED = "default_collate: batch must contain tensors, numpy arrays, numbers, 
 
 
 def default_convert(data: Any) -> Any:
-    """NumPy arrays and numbers inside `data` as tensors; everything else as it is."""
+    """Converts NumPy arrays and numbers in `data` to tensors, and leaves everything else unchanged."""
     if isinstance(data, Tensor):
         return data
     if isinstance(data, (np.ndarray, np.generic)):
@@ -160,7 +160,7 @@ default_collate_fn_map: dict[Any, Any] = {
 
 
 def default_collate(batch: Any) -> Any:
-    """A list of samples as a batch: tensors and arrays stacked, numbers as tensors, containers element by element.
+    """Combines a list of samples into a batch: stacks tensors and arrays, converts numbers to tensors, and handles containers element by element.
 
     Example:
         >>> default_collate([(1, 2.0), (3, 4.0)])

@@ -5,20 +5,28 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from ..errors import ArgumentValueError
 from .collate import default_collate, default_convert
-from .dataset import IterableDataset
+from .dataset import Dataset, IterableDataset
+from .fetch import _DatasetKind
 from .iterators import _SingleProcessDataLoaderIter
 from .sampler import BatchSampler, InfiniteSampler, RandomSampler, SequentialSampler
 
-T_co = TypeVar("T_co", covariant=True)
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # whose variables may have a default, which type checkers know in every version of Python
+
+    T_co = TypeVar("T_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    T_co = TypeVar("T_co", covariant=True)
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
 class DataLoader(Generic[T_co]):
-    """Batches of a dataset's samples, in order or shuffled, loaded here or by worker processes.
+    """Iterates over a dataset in batches, in order or shuffled, in this process or with worker processes.
 
     Args:
         dataset: with `__getitem__` and `__len__`, or an IterableDataset.
@@ -49,11 +57,11 @@ class DataLoader(Generic[T_co]):
         tensor([4])
     """
 
-    _ready = False
+    __initialized = False  # subclasses of other libraries set `_DataLoader__initialized` to put another sampler in place
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[T_co] | Any,
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Any = None,
@@ -87,7 +95,7 @@ class DataLoader(Generic[T_co]):
             raise ArgumentValueError("prefetch_factor option should be non-negative")
         if persistent_workers and num_workers == 0:
             raise ArgumentValueError("persistent_workers option needs num_workers > 0")
-        self.dataset = dataset
+        self.dataset = cast(Any, dataset)
         self.num_workers = num_workers
         self.prefetch_factor = prefetch_factor
         self.pin_memory = pin_memory
@@ -96,8 +104,8 @@ class DataLoader(Generic[T_co]):
         self.worker_init_fn = worker_init_fn
         self.multiprocessing_context = multiprocessing_context
         self.in_order = in_order
-        self._dataset_kind = "iterable" if isinstance(dataset, IterableDataset) else "map"
-        if self._dataset_kind == "iterable":
+        self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
+        if self._dataset_kind == _DatasetKind.Iterable:
             if shuffle not in (False, None):
                 raise ArgumentValueError(
                     f"DataLoader with IterableDataset: expected unspecified shuffle option, but got shuffle={shuffle}"
@@ -118,12 +126,12 @@ class DataLoader(Generic[T_co]):
         elif batch_size is None and drop_last:
             raise ArgumentValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
         if sampler is None:
-            if self._dataset_kind == "iterable":
+            if self._dataset_kind == _DatasetKind.Iterable:
                 sampler = InfiniteSampler()
             elif shuffle:
-                sampler = RandomSampler(dataset, generator=generator)
+                sampler = RandomSampler(self.dataset, generator=generator)
             else:
-                sampler = SequentialSampler(dataset)
+                sampler = SequentialSampler(self.dataset)
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size = batch_size
@@ -135,13 +143,13 @@ class DataLoader(Generic[T_co]):
             collate_fn = default_collate if self._auto_collation else default_convert
         self.collate_fn = collate_fn
         self.persistent_workers = persistent_workers
-        self._stated_length: int | None = None
+        self._IterableDataset_len_called: int | None = None
         self._iterator: Any = None
         self.check_worker_number_rationality()
-        self._ready = True
+        self.__initialized = True
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self._ready and name in _FIXED:
+        if self.__initialized and name in _FIXED:
             raise ArgumentValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(name, value)
 
@@ -189,9 +197,9 @@ class DataLoader(Generic[T_co]):
         return self._iterator
 
     def __len__(self) -> int:
-        if self._dataset_kind == "map":
+        if self._dataset_kind == _DatasetKind.Map:
             return len(self._index_sampler)
-        length = self._stated_length = len(self.dataset)
+        length = self._IterableDataset_len_called = len(self.dataset)
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)

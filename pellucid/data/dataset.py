@@ -20,7 +20,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """Something with a sample for each key; a subclass defines `__getitem__`, usually `__len__`, perhaps `__getitems__`."""
+    """Base class of datasets that map keys to samples. A subclass defines `__getitem__`, usually `__len__`, and optionally `__getitems__`."""
 
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -37,7 +37,7 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Tensors of one first dimension; a sample is one slice of each.
+    """A dataset of tensors with equal first dimensions; a sample is one slice of each.
 
     Example:
         >>> import pellucid as torch
@@ -73,7 +73,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Datasets of one length side by side: samples are tuples (positional arguments) or dictionaries (keywords)."""
+    """Combines datasets of equal length: samples are tuples (positional arguments) or dictionaries (keywords)."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
@@ -145,7 +145,7 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Streams one after the other."""
+    """Chains several iterable datasets."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         super().__init__()
@@ -191,7 +191,7 @@ class Subset(Dataset[T_co]):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = default_generator) -> list[Subset[Any]]:
-    """Deal the samples out at random to subsets of the given lengths, or of given shares of 1.
+    """Split the samples randomly into subsets of the given lengths or fractions.
 
     Raises:
         ValueError: the lengths do not add up to that of the dataset.

@@ -13,18 +13,18 @@ from .sampler import Sampler
 
 
 class DistributedSampler(Sampler[int]):
-    """Every `num_replicas`-th sample, beginning with number `rank`, of an order that all processes share.
+    """Gives each of `num_replicas` processes its own part of the samples: every `num_replicas`-th, starting with number `rank`.
 
     Args:
         dataset: what is sampled; its length counts.
-        num_replicas, rank: how many processes there are, and which one this is; there is no process group to ask, so both are
-            needed.
+        num_replicas, rank: how many processes there are, and which one this is; default: those of the process group.
         shuffle: a new random order in each epoch; say which epoch it is with `set_epoch`.
         seed: the same in all processes.
         drop_last: leave out the samples that do not fill a round of all processes, instead of repeating some.
 
     Raises:
-        RuntimeError: `num_replicas` or `rank` is not given. ValueError: `rank` is not below `num_replicas`.
+        RuntimeError: `num_replicas` or `rank` is not given, and mpi4py is not installed. ValueError: nor is there a process group, or
+            `rank` is not below `num_replicas`.
 
     >>> from pellucid.utils.data import DistributedSampler
     >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
@@ -41,7 +41,12 @@ class DistributedSampler(Sampler[int]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            raise OperationError("Requires distributed package to be available", hint="pass num_replicas= and rank=")
+            from .. import distributed as dist
+
+            if not dist.is_available():
+                raise OperationError("Requires distributed package to be available", hint="pass num_replicas= and rank=")
+            num_replicas = dist.get_world_size() if num_replicas is None else num_replicas
+            rank = dist.get_rank() if rank is None else rank
         if rank >= num_replicas or rank < 0:
             raise ArgumentValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank

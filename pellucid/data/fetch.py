@@ -50,4 +50,13 @@ class IterableFetcher:
         return self.collate_fn(samples)
 
 
-FETCHERS = {"map": MapFetcher, "iterable": IterableFetcher}
+class _DatasetKind:
+    """How samples are taken: by index, or from a stream."""
+
+    Map = 0
+    Iterable = 1
+
+    @staticmethod
+    def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> Any:
+        """What takes the samples of one batch."""
+        return (IterableFetcher if kind == _DatasetKind.Iterable else MapFetcher)(dataset, auto_collation, collate_fn, drop_last)

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from ..errors import ArgumentTypeError
-from .fetch import FETCHERS
+from .fetch import _DatasetKind
 from .sampler import draw_seed
 
 
@@ -25,7 +25,7 @@ class _BaseDataLoaderIter:
         # The order of draws is PyTorch's: first the workers' seed, then, when the first batch is asked for, the sampler's own.
         self._sampler_iter = iter(self._index_sampler)
         self._base_seed = draw_seed(loader.generator)
-        self._stated_length = loader._stated_length
+        self._IterableDataset_len_called = loader._IterableDataset_len_called
         self._num_yielded = 0
 
     def __iter__(self) -> Any:
@@ -34,7 +34,7 @@ class _BaseDataLoaderIter:
     def _reset(self, loader: Any) -> None:
         self._sampler_iter = iter(self._index_sampler)
         self._num_yielded = 0
-        self._stated_length = loader._stated_length
+        self._IterableDataset_len_called = loader._IterableDataset_len_called
 
     def _next_data(self) -> Any:
         """The next batch; defined by the subclass."""
@@ -43,9 +43,13 @@ class _BaseDataLoaderIter:
     def __next__(self) -> Any:
         data = self._next_data()
         self._num_yielded += 1
-        if self._stated_length is not None and self._dataset_kind == "iterable" and self._num_yielded > self._stated_length:
+        if (
+            self._IterableDataset_len_called is not None
+            and self._dataset_kind == _DatasetKind.Iterable
+            and self._num_yielded > self._IterableDataset_len_called
+        ):
             text = (
-                f"Length of IterableDataset {self._dataset} was reported to be {self._stated_length}(when accessing len(dataloader)), "
+                f"Length of IterableDataset {self._dataset} was reported to be {self._IterableDataset_len_called}(when accessing len(dataloader)), "
                 f"but {self._num_yielded} samples have been fetched. "
             )
             if self._num_workers > 0:
@@ -67,8 +71,9 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)
         assert self._timeout == 0, "a timeout needs num_workers > 0"
-        make: Any = FETCHERS[self._dataset_kind]
-        self._fetcher = make(self._dataset, self._auto_collation, self._collate_fn, self._drop_last)
+        self._fetcher = _DatasetKind.create_fetcher(
+            self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last
+        )
 
     def _next_data(self) -> Any:
         return self._fetcher.fetch(next(self._sampler_iter))

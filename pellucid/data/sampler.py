@@ -24,14 +24,14 @@ def draw_seed(generator: Any = None) -> int:
 
 
 class Sampler(Generic[T_co]):
-    """An order of samples; a subclass defines `__iter__`."""
+    """Base class of samplers, which iterate over indices. A subclass defines `__iter__`."""
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError("Subclasses of Sampler should implement __iter__.")
 
 
 class SequentialSampler(Sampler[int]):
-    """0, 1, 2, ..."""
+    """Samples in order: 0, 1, 2, ..."""
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -44,7 +44,7 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """Random order, or random draws with replacement.
+    """Samples in random order, or drawn with replacement.
 
     Args:
         data_source: what is sampled.
@@ -90,7 +90,7 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Given indices in random order."""
+    """Samples from given indices, in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         self.indices = indices
@@ -105,7 +105,7 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Indices drawn with probabilities proportional to weights."""
+    """Draws indices with probabilities proportional to weights."""
 
     def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None) -> None:
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
@@ -131,7 +131,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Another sampler's indices in lists of `batch_size`; the last, shorter one is left out with `drop_last`.
+    """Groups another sampler's indices into lists of `batch_size`; `drop_last` drops the last, shorter list.
 
     Example:
         >>> list(BatchSampler(SequentialSampler(range(5)), batch_size=2, drop_last=False))

@@ -22,7 +22,7 @@ from ..core.streams.generator import manual_seed
 from ..core.tensor import Tensor, make_tensor
 from . import collate
 from .blocks import Block, Lease, Mapped, Place, Pool
-from .fetch import FETCHERS
+from .fetch import _DatasetKind
 
 CHECK_SECONDS = 5.0  # how often a worker looks whether its parent is alive
 
@@ -43,7 +43,7 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """What a dataset may ask inside a worker process: `id`, `num_workers`, `seed`, `dataset`; None in the main process."""
+    """Information about the current worker process: `id`, `num_workers`, `seed`, `dataset`; None in the main process."""
     return _info
 
 
@@ -145,8 +145,13 @@ def numpy_seed(base_seed: int, worker_id: int) -> np.ndarray:
     return np.random.SeedSequence([worker_id, base_seed & mask, base_seed >> 32, 0]).generate_state(4)
 
 
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """`numpy_seed` as numbers, under PyTorch's name."""
+    return [int(word) for word in numpy_seed(base_seed, worker_id)]
+
+
 def worker_loop(
-    kind: str, dataset: Any, indices: Any, results: Any, done: Any, auto_collation: bool, collate_fn: Any, drop_last: bool,
+    kind: int, dataset: Any, indices: Any, results: Any, done: Any, auto_collation: bool, collate_fn: Any, drop_last: bool,
     base_seed: int, init_fn: Any, worker_id: int, num_workers: int, folder: str | None,
 ) -> None:  # fmt: skip
     """Load batches until told to stop, or until the parent is gone."""
@@ -166,7 +171,7 @@ def worker_loop(
         failure = fetcher = None
 
         def start() -> Any:
-            return FETCHERS[kind](dataset, auto_collation, collate_fn, drop_last)
+            return _DatasetKind.create_fetcher(kind, dataset, auto_collation, collate_fn, drop_last)
 
         try:
             if init_fn is not None:
@@ -202,7 +207,7 @@ def worker_loop(
                     assert fetcher is not None
                     data = fetcher.fetch(index)
                 except StopIteration:
-                    if kind != "iterable":
+                    if kind != _DatasetKind.Iterable:
                         data = Failure(where)
                     else:
                         data, ended = StreamEnded(worker_id), True

@@ -1,4 +1,4 @@
-"""Data sets from local files, one small set that comes with the package, and transforms of pictures. Nothing is downloaded."""
+"""Data sets from local files, one small data set that comes with the package, and image transforms. Nothing is downloaded."""
 
 from __future__ import annotations
 

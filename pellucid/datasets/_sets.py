@@ -135,12 +135,12 @@ class CSVDataset(Dataset[Any]):
         path: the file, plain or gzip.
         target: column that is the target, by name or by place (-1 is the last); None for none.
         delimiter: what stands between the fields.
-        header: whether the first line has names; None asks whether it has a field that is no number.
+        header: whether the first line has names; None asks whether it has a field that is not a number.
         dtype, target_dtype: element types; the target's is the features' by default.
 
     Raises:
         FileNotFoundError: when the file is not there.
-        ValueError: for a field that is no number or a line of another length, with line and column; for an unknown target.
+        ValueError: for a field that is not a number or a line of another length, with line and column; for an unknown target.
 
     Example:
         >>> import tempfile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.tensor import Tensor
 from ..devices import Size
@@ -26,12 +26,7 @@ class Transform:
         ValueError: another cache size.
     """
 
-    if TYPE_CHECKING:  # subclasses say it, or compute it
-
-        @property
-        def bijective(self) -> bool: ...
-    else:
-        bijective = False
+    bijective: bool = False
     domain: Any
     codomain: Any
 
@@ -151,7 +146,7 @@ class _InverseTransform(Transform):
         return self._inv.domain
 
     @property
-    def bijective(self) -> bool:
+    def bijective(self) -> bool:  # type: ignore[override]
         return self._inv.bijective
 
     @property
@@ -240,7 +235,7 @@ class ComposeTransform(Transform):
         return constraints.independent(last, needed - last.event_dim) if needed > last.event_dim else last
 
     @property
-    def bijective(self) -> bool:
+    def bijective(self) -> bool:  # type: ignore[override]
         return all(p.bijective for p in self.parts)
 
     @property
@@ -320,7 +315,7 @@ class IndependentTransform(Transform):
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
-    def bijective(self) -> bool:
+    def bijective(self) -> bool:  # type: ignore[override]
         return self.base_transform.bijective
 
     @property

@@ -169,7 +169,7 @@ class _Several(Transform):
         return parts
 
     @property
-    def bijective(self) -> bool:
+    def bijective(self) -> bool:  # type: ignore[override]
         return all(t.bijective for t in self.transforms)
 
 

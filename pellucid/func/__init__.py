@@ -1,4 +1,4 @@
-"""Functions of functions: derivatives and maps that nest (`torch.func`)."""
+"""Function transforms: derivatives and batching that nest (`torch.func`)."""
 
 from __future__ import annotations
 

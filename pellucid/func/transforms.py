@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._pytree import tree_flatten, tree_map, tree_unflatten
 from ..api import transforms
 from ..core.bind import wrap
 from ..core.modes import enable_grad, local, no_grad
@@ -18,7 +19,6 @@ from ..core.tensor import Tensor
 from ..core.tracing import constant
 from ..core.transforms import forward_mode
 from ..core.transforms.batching import batched, level_of, physical, wrap_in_all
-from ._tree import flatten, tree_map, unflatten
 from .vmap import vmap
 
 ArgNums = int | tuple[int, ...]
@@ -128,10 +128,10 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         outer = local.grad
         numbers = _check_argnums(argnums, len(args))
-        leaves, spec = flatten(_chosen(args, numbers))
+        leaves, spec = tree_flatten(_chosen(args, numbers))
         fresh = [_fresh(wrap_in_all(x) if isinstance(x, Tensor) else x, outer) for x in leaves]
         with _recorded():
-            output = func(*_replaced(args, numbers, unflatten(fresh, spec)), **kwargs)
+            output = func(*_replaced(args, numbers, tree_unflatten(fresh, spec)), **kwargs)
             aux = None
             if has_aux:
                 if not (isinstance(output, tuple) and len(output) == 2):
@@ -148,7 +148,7 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
                 )
             keep = outer and _depends_on_others([output], fresh)
             gs = _differentiate([output], fresh, None, keep, keep=aux is not None)
-        gradient = unflatten(gs, spec)
+        gradient = tree_unflatten(gs, spec)
         value = _outside(output, keep)
         return (gradient, (value, _outside(aux, keep))) if has_aux else (gradient, value)
 
@@ -179,9 +179,9 @@ def _vjp(func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums | Non
     """(output, function of cotangents, aux) for the arguments numbered, or all."""
     outer = local.grad
     chosen = args if argnums is None else _chosen(args, _check_argnums(argnums, len(args)))
-    leaves, spec = flatten(chosen)
+    leaves, spec = tree_flatten(chosen)
     fresh = [_fresh(wrap_in_all(x) if isinstance(x, Tensor) else x, outer) for x in leaves]
-    new = unflatten(fresh, spec)
+    new = tree_unflatten(fresh, spec)
     with _recorded():
         output = func(*(new if argnums is None else _replaced(args, _check_argnums(argnums, len(args)), new)))
     aux = None
@@ -189,7 +189,7 @@ def _vjp(func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums | Non
         if not (isinstance(output, tuple) and len(output) == 2):
             raise RuntimeError("vjp(f, *primals): output of function f should be a tuple: (output, aux) if has_aux is True")
         output, aux = output
-    outs, out_spec = flatten(output)
+    outs, out_spec = tree_flatten(output)
     for o in outs:
         if not isinstance(o, Tensor):
             raise RuntimeError(f"vjp(f, *primals): Expected f to return only tensors, got unsupported type {type(o)}")
@@ -200,7 +200,7 @@ def _vjp(func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums | Non
     keep = outer and _depends_on_others(outs, fresh)
 
     def pull_back(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        seeds, seed_spec = flatten(cotangents)
+        seeds, seed_spec = tree_flatten(cotangents)
         if seed_spec != out_spec:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. cotangents: "
@@ -208,7 +208,7 @@ def _vjp(func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums | Non
             )
         create = local.grad and (keep or any(s.requires_grad for s in seeds))
         gs = _differentiate(outs, fresh, seeds, bool(create), keep=True)
-        return unflatten(gs, spec)
+        return tree_unflatten(gs, spec)
 
     return _outside(output, keep), pull_back, _outside(aux, keep)
 
@@ -246,8 +246,8 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, argnums: ArgNums | None, strict: bool, has_aux: bool) -> Any:
     name = "jvp(f, primals, tangents)"
     chosen = primals if argnums is None else _chosen(primals, argnums)
-    xs, spec = flatten(chosen)
-    vs, tangent_spec = flatten(tangents)
+    xs, spec = tree_flatten(chosen)
+    vs, tangent_spec = tree_flatten(tangents)
     if spec != tangent_spec:
         raise RuntimeError(
             f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 "
@@ -260,9 +260,10 @@ def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, argnums: ArgNums
             if not isinstance(value, Tensor):
                 raise RuntimeError(f"{name}: Expected {what} to only contain Tensors, got {type(value)}")
     level = forward_mode.enter_level()
+    local.transforms += 1
     try:
         duals = [forward_mode.make_dual(x, v, level) for x, v in zip(xs, vs, strict=True)]
-        new = unflatten(duals, spec)
+        new = tree_unflatten(duals, spec)
         output = func(*(new if argnums is None else _replaced(primals, argnums, new)))
         aux = None
         if has_aux:
@@ -270,7 +271,7 @@ def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, argnums: ArgNums
                 raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
             output, aux = output
             aux = tree_map(lambda x: forward_mode.unpack(x, level)[0] if isinstance(x, Tensor) else x, aux)
-        outs, out_spec = flatten(output)
+        outs, out_spec = tree_flatten(output)
         values, slopes = [], []
         for o in outs:
             if not isinstance(o, Tensor):
@@ -286,8 +287,9 @@ def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, argnums: ArgNums
             values.append(value)
             slopes.append(slope)
     finally:
+        local.transforms -= 1
         forward_mode.exit_level(level)
-    result = unflatten(values, out_spec), unflatten(slopes, out_spec)
+    result = tree_unflatten(values, out_spec), tree_unflatten(slopes, out_spec)
     return (*result, aux) if has_aux else result
 
 
@@ -358,21 +360,21 @@ def jacrev(
     @functools.wraps(func)
     def wrapper(*args: Any) -> Any:
         numbers = _check_argnums(argnums, len(args))
-        _refuse_complex("jacrev", flatten(args)[0], "inputs")
+        _refuse_complex("jacrev", tree_flatten(args)[0], "inputs")
         output, pull, aux = _vjp(func, args, numbers, has_aux)
-        outs, out_spec = flatten(output)
+        outs, out_spec = tree_flatten(output)
         if not outs or any(not isinstance(o, Tensor) for o in outs):
             raise RuntimeError(f"jacrev: expected f(*primals) to return only tensors, got unsupported type {type(output)}")
         _refuse_complex("jacrev", outs, "outputs")
         basis, sizes = _basis(outs)
         chosen = _chosen(args, numbers)
-        xs, spec = flatten(chosen)
-        rows = vmap(lambda *seeds: tuple(flatten(pull(unflatten(seeds, out_spec)))[0]), chunk_size=chunk_size)(*basis)
+        xs, spec = tree_flatten(chosen)
+        rows = vmap(lambda *seeds: tuple(tree_flatten(pull(tree_unflatten(seeds, out_spec)))[0]), chunk_size=chunk_size)(*basis)
         blocks: list[list[Any]] = [[] for _ in outs]
         for x, row in zip(xs, rows, strict=True):
             for block, o, part in zip(blocks, outs, _split(row, sizes, 0), strict=True):
                 block.append(F.reshape(part, shape=(*o._array.shape, *x._array.shape)))
-        result = unflatten([unflatten(block, spec) for block in blocks], out_spec)
+        result = tree_unflatten([tree_unflatten(block, spec) for block in blocks], out_spec)
         return (result, aux) if has_aux else result
 
     return wrapper
@@ -392,14 +394,14 @@ def jacfwd(
     @functools.wraps(func)
     def wrapper(*args: Any) -> Any:
         numbers = _check_argnums(argnums, len(args))
-        _refuse_complex("jacfwd", flatten(args)[0], "inputs")
-        xs, spec = flatten(_chosen(args, numbers))
+        _refuse_complex("jacfwd", tree_flatten(args)[0], "inputs")
+        xs, spec = tree_flatten(_chosen(args, numbers))
         basis, sizes = _basis(xs)
         box: dict[str, Any] = {}
 
         def push(*tangents: Any) -> Any:
-            got = _jvp(func, args, unflatten(tangents, spec), numbers, False, False)
-            outs, box["spec"] = flatten(got[1])
+            got = _jvp(func, args, tree_unflatten(tangents, spec), numbers, False, False)
+            outs, box["spec"] = tree_flatten(got[1])
             _refuse_complex("jacfwd", outs, "outputs")
             return tuple(outs)
 
@@ -414,8 +416,10 @@ def jacfwd(
             shape = tuple(column._array.shape[1:])
             moved = F.permute(column, dims=(*range(1, len(shape) + 1), 0))
             parts = _split(moved, sizes, len(shape))
-            blocks.append(unflatten([F.reshape(p, shape=(*shape, *x._array.shape)) for p, x in zip(parts, xs, strict=True)], spec))
-        return unflatten(blocks, box["spec"])
+            blocks.append(
+                tree_unflatten([F.reshape(p, shape=(*shape, *x._array.shape)) for p, x in zip(parts, xs, strict=True)], spec)
+            )
+        return tree_unflatten(blocks, box["spec"])
 
     return wrapper
 
@@ -445,7 +449,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """What stands behind a tensor inside a transformed function: all samples of a `vmap`; for printing, not for computing.
+    """The underlying tensor inside a transformed function: all samples of a `vmap`. For printing, not for computing.
 
     Args:
         recurse: down to the ordinary tensor; one level otherwise.

@@ -6,13 +6,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from ..core.modes import local
 from ..core.primitive import TENSORS as F
 from ..core.streams import generator as random
 from ..core.tensor import Tensor
 from ..core.transforms import batching
 from ..core.transforms.batching import Level, NeedsLoop, batched, draw_guard, level_of, levels, to_front, unwrap
-from ._tree import Spec, broadcast_prefix, flatten, unflatten
 
 
 def vmap(
@@ -41,9 +41,13 @@ def vmap(
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
+        for container in CONTAINERS:
+            result = container(func, in_dims, out_dims, randomness, args, kwargs)
+            if result is not NotImplemented:
+                return result
         size, dims, leaves, spec = _inputs(func, in_dims, args)
         if kwargs:
-            extra, extra_spec = flatten(kwargs)
+            extra, extra_spec = tree_flatten(kwargs)
             tensors = [isinstance(x, Tensor) for x in extra]
             dims = dims + [0 if t else None for t in tensors]
             if any(t and x._array.shape[:1] != (size,) for x, t in zip(extra, tensors, strict=True)):
@@ -52,7 +56,7 @@ def vmap(
                     f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
                 )
             leaves = leaves + extra
-            spec = Spec(tuple, None, (spec, extra_spec))
+            spec = TreeSpec(tuple, None, [spec, extra_spec])
 
             def call(both: Any) -> Any:
                 return func(*both[0], **both[1])
@@ -74,24 +78,28 @@ def vmap(
                 for x, d in zip(moved, dims, strict=True)
             ]
             result = _mapped(func, call, count, dims, chunk, spec, out_dims, randomness)
-            flat, out_spec = flatten(result)
-            places = broadcast_prefix(out_dims, out_spec)
+            flat, out_spec = tree_flatten(result)
+            places = _broadcast_to_and_flatten(out_dims, out_spec)
             parts.append(flat)
         assert places is not None
         joined = [
             c[0] if d is None else F.cat(*c, dim=d % c[0]._array.ndim)
             for c, d in zip(zip(*parts, strict=True), places, strict=True)
         ]
-        return unflatten(joined, out_spec)
+        return tree_unflatten(joined, out_spec)
 
     return wrapped
+
+
+# Asked first: libraries whose containers batch themselves; the result of the whole call, or NotImplemented (`_functorch/vmap.py`).
+CONTAINERS: list[Callable[..., Any]] = []
 
 
 def _name(func: Any) -> str:
     return getattr(func, "__name__", None) or repr(func)
 
 
-def _inputs(func: Any, in_dims: Any, args: tuple[Any, ...]) -> tuple[int, list[Any], list[Any], Spec]:
+def _inputs(func: Any, in_dims: Any, args: tuple[Any, ...]) -> tuple[int, list[Any], list[Any], TreeSpec]:
     """(batch size, dimension of each leaf, leaves, structure), with PyTorch's refusals."""
     name = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
@@ -103,11 +111,11 @@ def _inputs(func: Any, in_dims: Any, args: tuple[Any, ...]) -> tuple[int, list[A
             f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function "
             "with no inputs. The latter is unsupported."
         )
-    leaves, spec = flatten(args)
-    dims = broadcast_prefix(in_dims, spec)
+    leaves, spec = tree_flatten(args)
+    dims = _broadcast_to_and_flatten(in_dims, spec)
     if dims is None:
         raise ValueError(
-            f"{name}in_dims is not compatible with the structure of `inputs`. in_dims has structure {flatten(in_dims)[1]} but inputs "
+            f"{name}in_dims is not compatible with the structure of `inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs "
             f"has structure {spec}."
         )
     for k, (x, dim) in enumerate(zip(leaves, dims, strict=True)):
@@ -138,7 +146,14 @@ def _inputs(func: Any, in_dims: Any, args: tuple[Any, ...]) -> tuple[int, list[A
 
 
 def _mapped(
-    func: Any, call: Callable[[Any], Any], size: int, dims: list[Any], leaves: list[Any], spec: Spec, out_dims: Any, randomness: str
+    func: Any,
+    call: Callable[[Any], Any],
+    size: int,
+    dims: list[Any],
+    leaves: list[Any],
+    spec: TreeSpec,
+    out_dims: Any,
+    randomness: str,
 ) -> Any:
     """Run the function once on Batched tensors; sample by sample when something in it has no batched form."""
     fronts = [x if d is None else to_front(x, d) for x, d in zip(leaves, dims, strict=True)]
@@ -148,11 +163,11 @@ def _mapped(
     try:
         with _running(level):
             result = call(
-                unflatten([x if d is None else batched(x, level.number) for x, d in zip(fronts, dims, strict=True)], spec)
+                tree_unflatten([x if d is None else batched(x, level.number) for x, d in zip(fronts, dims, strict=True)], spec)
             )
-            out, out_spec = flatten(result)
+            out, out_spec = tree_flatten(result)
             places = _places(func, out_dims, out, out_spec)
-            return unflatten([_result(func, x, d, level) for x, d in zip(out, places, strict=True)], out_spec)
+            return tree_unflatten([_result(func, x, d, level) for x, d in zip(out, places, strict=True)], out_spec)
     except NeedsLoop:
         if not size:
             raise
@@ -164,7 +179,7 @@ def _mapped(
             random.Generator.set_state(stream, state)
         sample = [x if d is None else F.select(x, dim=0, index=k) for x, d in zip(fronts, dims, strict=True)]
         with _running(level):
-            out, out_spec = flatten(call(unflatten(sample, spec)))
+            out, out_spec = tree_flatten(call(tree_unflatten(sample, spec)))
         rows.append(out)
     places = _places(func, out_dims, rows[0], out_spec)
     stacked = []
@@ -174,7 +189,7 @@ def _mapped(
             continue
         _check_output(func, column[0])
         stacked.append(F.stack(*column, dim=dim % (column[0]._array.ndim + 1)))
-    return unflatten(stacked, out_spec)
+    return tree_unflatten(stacked, out_spec)
 
 
 class _running:  # noqa: N801
@@ -194,20 +209,20 @@ class _running:  # noqa: N801
         random.draw_guards.remove(draw_guard)
 
 
-def _places(func: Any, out_dims: Any, out: list[Any], spec: Spec) -> list[Any]:
+def _places(func: Any, out_dims: Any, out: list[Any], spec: TreeSpec) -> list[Any]:
     name = f"vmap({_name(func)}, ..., out_dims={out_dims})"
-    if not all(d is None or isinstance(d, int) for d in flatten(out_dims)[0]):
+    if not all(d is None or isinstance(d, int) for d in tree_flatten(out_dims)[0]):
         raise ValueError(
             f"{name}: `out_dims` must be an int, None or a python collection of ints representing where in the outputs the vmapped "
             "dimension should appear."
         )
-    if spec.kind is None and isinstance(out_dims, tuple) and len(out_dims) == 1:
+    if spec.is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
-    places = broadcast_prefix(out_dims, spec)
+    places = _broadcast_to_and_flatten(out_dims, spec)
     if places is None:
         raise ValueError(
             f"{name}(<inputs>): out_dims is not compatible with the structure of `outputs`. out_dims has structure "
-            f"{flatten(out_dims)[1]} but outputs has structure {spec}."
+            f"{tree_flatten(out_dims)[1]} but outputs has structure {spec}."
         )
     return places
 

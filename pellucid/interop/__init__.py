@@ -1,4 +1,4 @@
-"""Pellucid beside other libraries: under PyTorch's name for scripts and libraries that say `import torch`."""
+"""Using Pellucid with other libraries: as `torch`, for scripts and libraries that `import torch`."""
 
 from pellucid.interop.torch_alias import as_torch as as_torch
 

@@ -21,6 +21,7 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pellucid._version import __version__
+from pellucid.interop.class_names import found, rename_classes
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, DistributionFinder
@@ -119,10 +120,12 @@ def as_torch() -> ModuleType:
     sys.modules[ALIAS] = root
     sys.meta_path.insert(0, _Finder())
     root.__version__ = TorchVersion(TORCH_VERSION)  # type: ignore[attr-defined]
+    root.__name__ = ALIAS  # libraries compare it; the modules below keep theirs, which their files are found by
     for name, module in list(sys.modules.items()):
         if name == HOME or name.startswith(HOME + "."):
             _speak_up(module)
             _keep_functions(module)
+            rename_classes(module)
     _carry_into_workers()
     return root
 
@@ -133,13 +136,15 @@ class _Finder:
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name.startswith(ALIAS + "."):
-            module = _resolve(name)
+            module = _resolve(name) or _place_of_classes(name)
             if module is not None:
                 return ModuleSpec(name, _AliasLoader(module), is_package=hasattr(module, "__path__"))
             # Who only asks whether the module exists (importlib.util.find_spec) gets None; an import gets the words.
             if sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
                 raise _noted(ModuleNotFoundError(f"No module named {name!r}", name=name), name)
             return None
+        if name == "functorch":  # a package of PyTorch's distribution, whose parts reach into its C++
+            return ModuleSpec(name, _AliasLoader(importlib.import_module(f"{HOME}._functorch.deprecated")))
         if name.startswith(HOME + "."):
             return _found_by_others(self, name, path, target)
         return None
@@ -179,13 +184,24 @@ def _resolve(name: str) -> ModuleType | None:
         shown = _ask(parent, leaf)
     if isinstance(shown, ModuleType):
         return shown
-    true_name = f"{parent.__name__}.{leaf}"
+    true_name = f"{HOME if parent.__name__ == ALIAS else parent.__name__}.{leaf}"
     try:
         if importlib.util.find_spec(true_name) is None:
             return None
     except ModuleNotFoundError:  # the parent is a plain module
         return None
     return importlib.import_module(true_name)
+
+
+def _place_of_classes(name: str) -> ModuleType | None:
+    """A module for a name that classes give as theirs and that is none here: it has those classes."""
+    if name not in found:
+        return None
+    made = ModuleType(name, f"Classes that PyTorch has in `{name}`.")
+    made.__spec__ = ModuleSpec(name, None)
+    for module in found[name]:
+        made.__dict__.update({key: value for key, value in vars(module).items() if getattr(value, "__module__", None) == name})
+    return made
 
 
 def _ask(module: ModuleType, name: str) -> Any:
@@ -210,6 +226,7 @@ def _found_by_others(finder: _Finder, name: str, path: Sequence[str] | None, tar
                 execute(module)
                 _speak_up(module)
                 _keep_functions(module)
+                rename_classes(module)
 
             loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
@@ -233,7 +250,7 @@ def _speak_up(module: ModuleType, public: str | None = None) -> None:
     `public` is the name it is known by there; without it, its own name under `torch`.
     """
     if public is None:
-        home, _, rest = module.__name__.partition(".")
+        _, _, rest = module.__name__.partition(".")
         if rest.partition(".")[0] in _INTERNAL:
             return
         public = f"{ALIAS}.{rest}" if rest else ALIAS
@@ -255,7 +272,10 @@ def _speak_up(module: ModuleType, public: str | None = None) -> None:
                 if isinstance(value, ModuleType) and value.__name__.startswith(f"{HOME}.api."):
                     _speak_up(value, f"{public}.{name}")
                 return value
-        caller, file = sys._getframe(1), getattr(module, "__file__", None)
+        caller, file = sys._getframe(1), vars(module).get("__file__")
+        inner = sys.modules.get(f"{module.__name__}.{name}")
+        if inner is not None and str(caller.f_globals.get("__name__", "")).startswith(f"{HOME}."):
+            return inner  # the library's own code imports a module that PyTorch's interface does not show
         missing: Exception = AttributeError(f"module {public!r} has no attribute {name!r}", name=name)
         if caller.f_lasti >= 0 and caller.f_code.co_code[caller.f_lasti] == _IMPORT_FROM:
             missing = ImportError(

@@ -6,8 +6,10 @@ import math
 from typing import Any
 
 from .. import dtypes
+from ..api.messages.first import refused
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DimensionError, UnsupportedError
+from ..ops._rules import asked_for
 from ..ops.pointwise.compare import where
 from ..ops.shape.view import broadcast_to
 from ..shapes import reduce_dims
@@ -16,8 +18,11 @@ Dims = int | tuple[int, ...] | list[int] | None
 
 
 def require(value: Any, function: str, name: str = "input") -> Tensor:
-    """The tensor, or a TypeError that names the argument."""
+    """The tensor, or PyTorch's error: of an input that has no dtype or layout, else one that names the argument."""
     if not isinstance(value, Tensor):
+        error = refused(f"masked.{function}", name, value, type(value).__name__) if name == "input" else None
+        if error is not None:
+            raise error
         raise ArgumentTypeError(f"{function}(): argument '{name}' must be Tensor, not {type(value).__name__}")
     return value
 
@@ -42,7 +47,7 @@ def input_mask(input: Tensor, mask: Tensor) -> Tensor:
     Raises:
         IndexError: the mask has more dimensions than the input. RuntimeError: it does not broadcast to the input's shape.
     """
-    require(mask, "_input_mask", "mask")
+    asked_for("shape", mask)
     if mask.shape != input.shape:
         if mask.ndim > input.ndim:
             raise DimensionError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")

@@ -64,7 +64,7 @@ class NestedTensor(Tensor):
     """
 
     _keeps_type = False
-    _values: Tensor
+    _values: Tensor  # type: ignore[assignment]
     _offsets: Tensor
     _lengths: Tensor | None
     _ragged_idx: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import profiler as profiler
 from ._profile import ProfilerAction as ProfilerAction
 from ._profile import ProfilerActivity as ProfilerActivity
 from ._profile import kineto_available as kineto_available

@@ -7,7 +7,7 @@ import pickle
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 from . import _read
 from ._names import torch_module
@@ -20,6 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 DEFAULT_PROTOCOL = 2
+MAP_LOCATION: TypeAlias = Callable[[Any, str], Any] | Any | str | dict[str, str] | None  # what `load` takes for its `map_location`
 _UNSAFE = (
     "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. Re-running "
     "`torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code execution. Do it only if "

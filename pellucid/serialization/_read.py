@@ -19,7 +19,7 @@ from .._files import LIES, bound, record_size, unpack
 from ..backends.meta import MetaArray
 from ..ops.shape.storage import TypedStorage, UntypedStorage
 from ._names import MAGIC_NUMBER, PROTOCOL_VERSION, StorageType
-from ._rebuild import Unfilled, shown
+from ._rebuild import Unfilled, forget_sparse, look_at_sparse, shown
 from ._restricted import ALLOWED, SafeUnpickler, text
 
 _HOME = __name__.partition(".")[0]
@@ -39,7 +39,7 @@ def _find(module: str, name: str) -> Any:
 
 
 class Unpickler(pickle.Unpickler):
-    """Runs whatever the file says: for files of one's own."""
+    """Runs whatever the file says: only for files you trust."""
 
     loader: Any
 
@@ -185,6 +185,7 @@ class Archive:
 
 def read_zip(file: Any, path: str | None, map_location: Any, weights_only: bool, mmap: bool, options: dict[str, Any]) -> Any:
     """The object in an archive."""
+    forget_sparse()
     archive = Archive(file, path, mmap)
     if archive.has("constants.pkl"):
         raise RuntimeError("this is a TorchScript archive, which cannot be loaded: it holds a program, not a checkpoint")
@@ -200,7 +201,9 @@ def read_zip(file: Any, path: str | None, map_location: Any, weights_only: bool,
             known = loaded[key] = _typed(restore(raw, location, map_location), kind)
         return known
 
-    return _unpickle(io.BytesIO(archive.read("data.pkl")), load, weights_only, options)
+    result = _unpickle(io.BytesIO(archive.read("data.pkl")), load, weights_only, options)
+    look_at_sparse()
+    return result
 
 
 _RAISED = (KeyError, IndexError, LookupError, TypeError, OverflowError, ValueError, AttributeError, AssertionError)
@@ -245,6 +248,7 @@ class _Reader:
 
 def read_legacy(file: Any, map_location: Any, weights_only: bool, options: dict[str, Any]) -> Any:
     """The object in a file from before the ZIP archive."""
+    forget_sparse()
     reader = _Reader(file)
 
     def nothing(pid: Any) -> Any:
@@ -300,6 +304,7 @@ def read_legacy(file: Any, map_location: Any, weights_only: bool, options: dict[
             storage.filled()
     if sizes:
         raise RuntimeError(f"the file lacks the bytes of storage {next(iter(sizes))}")
+    look_at_sparse()
     return result
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from pickle import UnpicklingError
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from .. import devices, dtypes
+from ..api.construct import _make_wrapper_subclass
 from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import address
+from ..backends.sparse import package
 from ..core.tensor import Parameter, Tensor, make_tensor
 from ..errors import UnsupportedError
 from ..ops.shape.storage import TypedStorage, UntypedStorage
@@ -177,6 +180,66 @@ def rebuild_meta(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tens
     return _marked(t, None, requires_grad, None)
 
 
+def rebuild_wrapper(
+    kind: Any, dtype: Any, size: Any, stride: Any, offset: Any, layout: Any, device: Any, requires_grad: Any
+) -> Tensor:
+    """A tensor that is made of others (`_make_wrapper_subclass`): which ones is in its attributes. It has no memory of its own."""
+    if not (isinstance(kind, type) and issubclass(kind, Tensor) and hasattr(kind, "__torch_dispatch__")):
+        raise TypeError(f"cls must be a type (got {shown(kind)}) of tensors with __torch_dispatch__")
+    meta = rebuild_meta(dtype, size, stride, False)
+    integers((offset,), "storage_offset")
+    if type(device) is not devices.device or type(layout) is not devices.layout or type(requires_grad) is not bool:
+        raise TypeError("_make_wrapper_subclass() needs a layout, a device and a bool")
+    return _make_wrapper_subclass(kind, meta.shape, meta.stride(), dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+class _Sparse(threading.local):
+    """The sparse tensors of the file that a thread is reading: their indices are looked at when its storages are filled."""
+
+    made: list[Tensor] = []
+
+
+_unseen = _Sparse()
+
+
+def rebuild_sparse(layout: Any, data: Any) -> Tensor:
+    """A sparse tensor of tensors and a size; where its indices lie is checked at the end of the file."""
+    if type(layout) is not devices.layout or not layout.name.startswith("sparse_"):
+        raise NotImplementedError(f"rebuilding sparse tensor for layout {shown(getattr(layout, 'name', layout))}")
+    wanted = 2 if layout is devices.sparse_coo else 3
+    if type(data) is not tuple or not wanted < len(data) <= wanted + 2 - (wanted == 3):
+        raise UnpicklingError(f"a sparse tensor is made of {wanted} tensors and a size")
+    parts, size, flag = data[:wanted], integers(data[wanted], "size"), data[wanted + 1 :]
+    for part in parts:
+        if type(part) is not Tensor or type(part._array) is not np.ndarray:
+            raise UnpicklingError(f"a sparse tensor is made of dense tensors, not of {type(part).__name__}")
+    if any(n < 0 for n in size) or math.prod(size) >= _LIMIT:
+        raise RuntimeError(f"numel: integer multiplication overflow (sizes {list(size)})")
+    for part in parts[:-1]:
+        if part._array.dtype != np.int64 and (wanted == 2 or part._array.dtype != np.int32):
+            raise UnpicklingError(f"the indices of a sparse tensor are int64 (or int32, compressed), not {part.dtype}")
+    parts = tuple([part.detach() for part in parts])
+    functions = package()
+    if wanted == 2:
+        made = functions.sparse_coo_tensor(*parts, size, check_invariants=False, is_coalesced=_flag(flag[0]) if flag else None)
+    else:
+        made = functions.sparse_compressed_tensor(*parts, size, layout=layout, check_invariants=False)
+    _unseen.made = [*_unseen.made, made]
+    return made
+
+
+def look_at_sparse() -> None:
+    """Check the indices of the sparse tensors that were read."""
+    made, _unseen.made = _unseen.made, []
+    for t in made:
+        package()._create.check_whole(t._array)
+
+
+def forget_sparse() -> None:
+    """Another file begins."""
+    _unseen.made = []
+
+
 def rebuild_from_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
     """A tensor of a type of the user's, with its attributes."""
     if not any(function is known for known in REBUILD.values()):
@@ -236,5 +299,7 @@ REBUILD: dict[tuple[str, str], Callable[..., Any]] = {
     ("torch._utils", "_rebuild_parameter"): rebuild_parameter,
     ("torch._utils", "_rebuild_parameter_with_state"): rebuild_parameter_with_state,
     ("torch._utils", "_rebuild_meta_tensor_no_storage"): rebuild_meta,
+    ("torch._utils", "_rebuild_sparse_tensor"): rebuild_sparse,
+    ("torch._utils", "_rebuild_wrapper_subclass"): rebuild_wrapper,
     ("torch._tensor", "_rebuild_from_type_v2"): rebuild_from_type,
 }

@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import devices, dtypes
 from .._files import replacing
+from ..api.construct import WithoutData
 from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import owner
-from ..core.tensor import Parameter, Tensor
+from ..backends.sparse import SparseArray
+from ..core.tensor import Parameter, Tensor, make_tensor
 from ..ops.shape.storage import TypedStorage, UntypedStorage
 from ._names import (
     GET_LAYOUT,
@@ -28,8 +30,10 @@ from ._names import (
     REBUILD_META,
     REBUILD_PARAMETER,
     REBUILD_PARAMETER_WITH_STATE,
+    REBUILD_SPARSE,
     REBUILD_TENSOR,
     REBUILD_UNTYPED,
+    REBUILD_WRAPPER,
     STORAGE_NAMES,
     Global,
     torch_module,
@@ -139,11 +143,15 @@ class Pickler(_Pickler):
 
     def _tensor(self, t: Tensor) -> Any:
         array = t._array
+        if type(array) is SparseArray:
+            return self._sparse(t, array)
         plain = type(t) in (Tensor, Parameter)
         hooks: OrderedDict[Any, Any] = OrderedDict()
         if type(array) is MetaArray:
             strides = tuple(s // max(array.itemsize, 1) for s in array.strides)
             built: Any = (REBUILD_META, (t.dtype, t.shape, strides, t._rg))
+        elif type(array) is WithoutData:
+            built = (REBUILD_WRAPPER, (type(t), t.dtype, tuple(t.shape), t.stride(), 0, t.layout, t.device, t._rg))
         else:
             built = self._array(t, array, hooks)
         attributes = {k: v for k, v in vars(t).items() if k != "_is_param"}
@@ -157,6 +165,19 @@ class Pickler(_Pickler):
         if plain and not attributes:
             return built
         return (REBUILD_FROM_TYPE, (built[0], type(t), built[1], attributes))
+
+    def _sparse(self, t: Tensor, array: SparseArray) -> Any:
+        """A sparse tensor: its indices and values are tensors of their own."""
+        parts = [make_tensor(a) for a in (array.indices, array.plain, array.values) if a is not None]
+        for part in parts:
+            self._keep(part)
+        flags: tuple[bool, ...] = (array.coalesced,) if array.layout == "coo" else ()
+        built = (REBUILD_SPARSE, (t.layout, (*parts, devices.Size(array.shape), *flags)))
+        if not isinstance(t, Parameter):
+            return built
+        data = array.tensor()
+        self._keep(data)
+        return (REBUILD_PARAMETER, (data, t._rg, OrderedDict()))
 
     def _array(self, t: Tensor, array: np.ndarray, hooks: Any) -> Any:
         storage = self._storage(owner(array))

@@ -30,7 +30,7 @@ from .parts import (
 )
 from .pool import adaptive_pool_shape, adaptive_window, pool_output_size, pool_shape
 from .products import bmm_shape, dot_shape, linear_shape, matmul_shape, mm_shape, mv_shape
-from .spatial import per_dim
+from .spatial import per_dim, within
 from .views import (
     VIEW_REFUSED,
     channels_last_strides,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from operator import index as as_index
 
-from ..errors import ArgumentValueError, DimensionError, ShapeError
+from ..errors import ArgumentValueError, DimensionError, OperationError, ShapeError
 from .dims import Shape, text
 from .spatial import Sizes, labelled, plane
 
@@ -44,6 +44,8 @@ _MANY = {1: "one int", 2: "two ints", 3: "three ints"}
 
 def _pool_numbers(name: str, n: int, what: str, value: Sizes) -> Shape:
     values = (as_index(value),) if not isinstance(value, Iterable) else tuple(as_index(v) for v in value)
+    if name != "max_pool1d" and values and not -(1 << 31) <= min(values) <= max(values) < 1 << 31:
+        raise OperationError("value cannot be converted to type int without overflow")
     if len(values) == 1:
         return values * n
     if len(values) == n:
@@ -208,7 +210,8 @@ def adaptive_pool_shape(name: str, x: Sequence[int], output_size: int | Sequence
 
 def _check_adaptive_out(name: str, n: int, wanted: Sequence[object], out: Shape) -> None:
     if len(wanted) != n:
-        raise ShapeError(f"{name}: output_size must be {n}")
+        said = f"{name}: output_size must be {n}" if "avg" in name else f"{name}(): internal error: output_size.size() must be {n}"
+        raise ShapeError(said)
     if "avg" in name and any(size < 0 for size in out):
         shown = f"{out[0]}, {out[1]},{out[2]}" if n == 3 else ", ".join(map(str, plane(out)))
         raise ShapeError(

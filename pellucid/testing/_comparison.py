@@ -9,16 +9,17 @@ from __future__ import annotations
 import cmath
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Number
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
+from ..backends.sparse import BY_ROWS, SparseArray
 from ..core.modes import no_grad
 from ..core.public import FUNCTIONS
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, make_tensor
 
 # (relative, absolute); integers and booleans must be equal.
 _TOLERANCES = {
@@ -259,6 +260,10 @@ def _compare_tensors(actual: Tensor, expected: Tensor, options: _Options) -> Non
         _attribute("stride()", actual.stride(), expected.stride())
     if actual.is_meta and expected.is_meta:
         return
+    if actual.layout != expected.layout:
+        actual, expected = actual.to_dense(), expected.to_dense()
+    if actual.layout is not dtypes.strided and type(actual._array) is SparseArray:
+        return _compare_sparse(actual, expected, options)
     rtol, atol = options.tolerances(actual.dtype, expected.dtype)
     if actual.dtype != expected.dtype:
         common = dtypes.promote_types(actual.dtype, expected.dtype)
@@ -271,6 +276,25 @@ def _compare_tensors(actual: Tensor, expected: Tensor, options: _Options) -> Non
     if actual.dim() == 0:
         raise AssertionError(_scalar_text(actual.item(), expected.item(), rtol, atol))
     raise AssertionError(_tensor_text(actual, expected, matches, rtol, atol))
+
+
+def _compare_sparse(actual: Any, expected: Any, options: _Options) -> None:
+    """The places of two sparse tensors, which must be equal, and then their values."""
+    a, b = actual._array.coalesce(), expected._array.coalesce()
+    kind = a.layout.upper()
+    title = f"Sparse {kind}"
+    if a.nnz != b.nnz:
+        raise AssertionError(f"The number of specified values in sparse {kind} tensors does not match: {a.nnz} != {b.nnz}")
+    first, second = ("crow_indices", "col_indices") if a.layout in BY_ROWS else ("ccol_indices", "row_indices")
+    parts: list[tuple[str, Any, Any]] = [("indices" if a.layout == "coo" else first, a.indices, b.indices)]
+    if a.plain is not None:
+        parts.append((second, a.plain, b.plain))
+    exact = replace(options, rtol=0.0, atol=0.0, check_stride=False)
+    for name, x, y in [*parts, ("values", a.values, b.values)]:
+        try:
+            _compare_tensors(make_tensor(x), make_tensor(y), options if name == "values" else exact)
+        except AssertionError as error:
+            raise AssertionError(str(error).replace("Tensor-likes", f"{title} {name}", 1)) from None
 
 
 def _attribute(name: str, actual: Any, expected: Any) -> None:

@@ -19,6 +19,7 @@ from ...core.primitive import Primitive
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, Kind, Operand
+from ...ops._overloads import WRAPPERS
 
 _TENSORS = 8  # tensors of one call that are shown
 _FRAMES = 6  # how many of the user's frames are searched for the names of tensors
@@ -37,6 +38,8 @@ def _public_name(frame: FrameType) -> str | None:
                     if code is not None:
                         _codes[code] = public if _codes.get(code, public) == public else None
                     function = getattr(function, "__wrapped__", None)
+    if frame.f_code in WRAPPERS:
+        return str(frame.f_locals["function"].__name__)
     name: str | None = _codes.get(frame.f_code)
     if name is None and frame.f_code in _codes or frame.f_code.co_flags & 0x10:  # made by another function: see its variables
         made = frame.f_locals.get("name")
@@ -46,6 +49,9 @@ def _public_name(frame: FrameType) -> str | None:
 
 def _arguments(frame: FrameType) -> dict[str, Any]:
     code = frame.f_code
+    if code in WRAPPERS:
+        inner = getattr(frame.f_locals["function"], "__code__", code)
+        return dict(zip(inner.co_varnames[: inner.co_argcount], frame.f_locals["args"], strict=False)) | frame.f_locals["kwargs"]
     count = code.co_argcount + code.co_kwonlyargcount
     values = {name: frame.f_locals[name] for name in code.co_varnames[:count] if name in frame.f_locals}
     if code.co_flags & 0x04 and len(code.co_varnames) > count:  # *args
@@ -149,10 +155,18 @@ def _gather(kind: Kind, sentence: str) -> errors.Noted | None:
     words = _words(frame, sentence) if about_types else None
     known = {} if about_types else _variables(frame)
     operands = [] if about_types else [_operand(n, t, known) for n, t in tensors.items()]
-    return errors.Noted(name or None, operands, case.dims, (f"in module {path}",) if path else (), hint, words)
+    return errors.Noted(
+        name or None,
+        operands,
+        case.dims,
+        (f"in module {path}",) if path else (),
+        hint,
+        None if words is None else str(words),
+        type(words),
+    )
 
 
-def _words(frame: FrameType, sentence: str) -> str:
+def _words(frame: FrameType, sentence: str) -> str | Exception:
     """PyTorch's sentence for arguments that the function which the user called does not take."""
     from .overloads import known, told
 
@@ -229,4 +243,17 @@ def _operand(name: str, t: Tensor, known: dict[int, tuple[str, source.Line | Non
     return Operand(label, tuple(t._array.shape), t.dtype, None, line)
 
 
-errors.gather = gather
+def _fit(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> errors.Given | None:
+    from .signatures import fitted  # read when first needed
+
+    return fitted(function, args, kwargs)
+
+
+def _refuse(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    from .signatures import refused_call
+
+    return refused_call(function, args, kwargs)
+
+
+errors.gather, errors.refuse = gather, _refuse
+errors.fit = _fit

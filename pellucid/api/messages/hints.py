@@ -375,7 +375,7 @@ def _label_dtype(case: Case) -> str | None:
     x, target = case.shape(0), case.shape(1)
     if x == target:
         return "probabilities go to cross_entropy with the shape of the input, class numbers are int64: use target.argmax(1)"
-    return "class numbers are int64: use target.long()"
+    return "class numbers are int64: use target.long(); for real-valued targets use a regression loss, F.mse_loss(input, target)"
 
 
 @rule(r"Expected target size \[([\d, ]+)\], got \[([\d, ]+)\]")
@@ -438,14 +438,8 @@ def _reshape(case: Case) -> str | None:
         return f"the batch is {x[0]} here, not {wanted[0]}: write x.shape[0] (or -1) in its place"
     known = prod(n for n in wanted if n != -1)
     if -1 in wanted:
-        return f"{size} elements cannot be divided into rows of {known}: -1 would not be a whole number" + _per_example(x, size)
+        return f"{size} elements cannot be divided into rows of {known}: -1 would not be a whole number"
     return f"{_times(wanted)} = {known} elements are asked for, and there are {_times(x) + ' = ' if len(x) > 1 else ''}{size}"
-
-
-def _per_example(x: tuple[int, ...], size: int) -> str:
-    return (
-        f"; an example has {size // x[0]} values, so flatten(1) gives {_text((x[0], size // x[0]))}" if len(x) > 1 and x[0] else ""
-    )
 
 
 @rule(r"view size is not compatible with input tensor's size and stride")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..events import Called, Computed, Converted, Failure, Op, Value, Written
-from .instrument import COMPOSITES, DISTRIBUTIONS, JOINED, LEGACY, MAKERS, OVERWRITE, WATCHED
+from .instrument import CLIPS, COMPOSITES, DISTRIBUTIONS, JOINED, LEGACY, MAKERS, OVERWRITE, WATCHED
 from .recorder import Recorder
 
 
@@ -52,6 +52,12 @@ class Calls:
             before = owner if type(owner) is np.ndarray else args[0] if args else None
             if type(result) is np.ndarray and type(before) is np.ndarray and self.recorder.wants("on_arranged"):
                 self.recorder.tell("on_arranged", Converted(before, result, self.recorder.site(2), self.recorder.step))
+            return result
+        if name in CLIPS:
+            owner = getattr(function, "__self__", None)
+            before = owner if type(owner) is np.ndarray else args[0] if args else None
+            if type(result) is np.ndarray and type(before) is np.ndarray and self.recorder.wants("on_clipped"):
+                self.recorder.tell("on_clipped", Converted(before, result, self.recorder.site(2), self.recorder.step))
             return result
         if name in JOINED:
             if type(result) is np.ndarray and self.recorder.wants("on_joined"):

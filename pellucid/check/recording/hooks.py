@@ -153,14 +153,29 @@ class Hooks:
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
             if recorder.idle:
                 return function(cls, *args, **kwargs)
-            name = canonical(cls.__name__)[0]
+            title = cls.__name__
+            name = canonical(title)[0]
             if recorder.custom.get(name) is not cls:
                 recorder.custom[name] = cls
                 if not recorder.is_library(getattr(sys.modules.get(cls.__module__), "__file__", None) or "<made>"):
                     hooks.replace(cls, "backward", functools.partial(hooks._passing, name=name))
-            return recorder.composite(cls.__name__, functools.partial(function, cls), args, kwargs)
+                recorder.unchanging.discard(name)
+                result = recorder.composite(title, functools.partial(function, cls), args, kwargs)
+                hooks._passes_on(name, args, result)
+                return result
+            return recorder.composite(title, functools.partial(function, cls), args, kwargs)
 
         return classmethod(functools.update_wrapper(apply, function))
+
+    def _passes_on(self, name: str, args: tuple[Any, ...], result: Any) -> None:
+        """Note a function of the program's whose forward gives back what it gets: only its backward does something."""
+        given = next((a for a in args if isinstance(a, self.engine.Tensor)), None)
+        if given is None or not isinstance(result, self.engine.Tensor) or result.shape != given.shape:
+            return
+        with self.recorder.reading():
+            before, after = self.engine.array(given), self.engine.array(result)
+        if before is not None and after is not None and np.array_equal(before, after):
+            self.recorder.unchanging.add(name)
 
     def _hooked(self, old: Any) -> Any:
         recorder = self.recorder
@@ -215,6 +230,8 @@ class Hooks:
             old(self, *args, **kwargs)
             if not recorder.idle:
                 recorder.names.made(self, *recorder.site_and_caller(2))
+                if recorder.stack:
+                    recorder.names.within.add(id(self))
 
         return __init__
 
@@ -413,7 +430,7 @@ class Hooks:
         if info.name is None:
             info.name = recorder.names.variable(optimizer)
         closure: Any = args[0] if args else kwargs.get("closure")
-        step = Step(info, recorder.site(3), recorder.step, closure is not None)
+        step = Step(info, recorder.site(3), recorder.step, closure is not None, getattr(closure, "__code__", None))
         if recorder.keeps_updates(info.steps):
             with recorder.reading():
                 step.before = {v.id: a.copy() for v in info.params() if (a := v.numpy()) is not None}

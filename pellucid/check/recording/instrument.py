@@ -38,6 +38,8 @@ _ARRAYS = frozenset("array asarray fromiter full full_like".split())
 _KINDS = frozenset("uint8 int8 int16 int32 int64 uint16 uint32 uint64 intp int_ float16 half".split())
 JOINED = frozenset("concatenate vstack hstack append repeat tile resize row_stack".split())
 """Functions of NumPy that put rows together or repeat them."""
+CLIPS = frozenset({"clip"})
+"""Functions of NumPy that limit numbers to a range."""
 OVERWRITE = frozenset("sort fill shuffle put copyto partition".split())
 """Methods and functions that write into an array."""
 _NUMPY = ("np", "numpy")
@@ -122,7 +124,8 @@ class _Calls(ast.NodeTransformer):
             or name in _ARRAYS
             and ("dtype" in keywords or len(node.args) > 1)
             or of_numpy
-            and name in (_KINDS | JOINED | OVERWRITE)
+            and name in (_KINDS | JOINED | OVERWRITE | CLIPS)
+            or name in CLIPS
             or name in OVERWRITE
             and _plain(owner)
             or "out" in keywords

@@ -33,6 +33,7 @@ class Names:
         self._is_library = is_library
         self.modules: dict[int, tuple[weakref.ref[Any], Any]] = {}  # id -> (module, site where it was made)
         self.sites: set[Any] = set()  # of all modules that were ever made
+        self.within: set[int] = set()  # ids of modules that were made while another one was called
         self._callers: dict[int, Any] = {}  # by id of a module: who called the function that made it
         self._roots: dict[int, tuple[weakref.ref[Any], str]] = {}
         self._inner: dict[int, tuple[weakref.ref[Any], dict[int, str]]] = {}
@@ -43,6 +44,7 @@ class Names:
         key, table = id(module), self.modules
         self.sites.add(site)
         self._callers.pop(key, None)
+        self.within.discard(key)
         if caller is not None:
             self._callers[key] = caller
 
@@ -57,6 +59,12 @@ class Names:
         """Where a module was made, or None."""
         held = self.modules.get(id(module))
         return held[1] if held is not None and held[0]() is module else None
+
+    def asked_at(self, module: Any) -> Any:
+        """Where a module was asked for: the call of its class, which for a class of the user's is the call of its `__init__`."""
+        site = self.site_of(module)
+        inside = site is not None and site.code.co_name == "__init__"
+        return self._callers.get(id(module), site) if inside else site
 
     def chosen_at(self, module: Any) -> Any:
         """Where it was chosen of which class a module is: the call of the function that made it, when that was handed the class (`act()`);

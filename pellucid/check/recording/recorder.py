@@ -116,7 +116,9 @@ class Recorder:
         self.values: dict[int, Value] = {}
         self.leaves: dict[int, Any] = {}  # weak references to leaves that want a gradient, by id
         self.filled: dict[int, Op] = {}  # by `Value.id` of a leaf that wants a gradient: what has written it last, updates left out
+        self.fillers: dict[int, Site] = {}  # by the same, where the data that they depend on were handed in
         self.custom: dict[str, Any] = {}  # by name of the operation: the `autograd.Function` that it was
+        self.unchanging: set[str] = set()  # of these the ones whose forward changes nothing
         self.passed: dict[str, float] = {}  # by the same: what its backward has last multiplied the size of a gradient by
         self.hooked: dict[
             int, Hooked
@@ -127,7 +129,7 @@ class Recorder:
         self.last_site: Site | None = None
         self._library: dict[str, bool] = {}
         self._rounds: dict[int, tuple[int, int]] = {}  # by optimizer: number of its last step, steps since the one before
-        self._fresh = False  # a backward has run: updates by hand are looked for
+        self._fresh = False  # a backward has run: manual updates are looked for
         self._backwards = 0
         self._counted = 0  # backward calls up to the last step that was counted
         self.calls: deque[ModuleCall] = deque()
@@ -556,9 +558,13 @@ class Recorder:
             if len(self.filled) > KEPT_OPS:
                 self.filled.clear()
             self.filled[leaf.id] = op
+            if op.site is not None and op.site.code.co_argcount and _of_data(op):
+                self.fillers[leaf.id] = (self.callers()[1:] or [op.site])[0]
+            else:
+                self.fillers.pop(leaf.id, None)
 
     def _by_hand(self, op: Op) -> bool:
-        """`w -= lr * w.grad`: an update by hand. The first one after a backward counts as a step."""
+        """`w -= lr * w.grad`: a manual update. The first one after a backward counts as a step."""
         leaf = updated_leaf(op)
         if leaf is None or not any(made.name == "grad" for made in ancestors(op.inputs[1:], limit=200)):
             return False
@@ -689,6 +695,17 @@ class Recorder:
         self._backwards += 1
         self.tell("on_backward", record)
         return result
+
+
+def _of_data(op: Op) -> bool:
+    """Whether what is written comes from data that the function in which it is written has not made itself."""
+    code = op.site.code if op.site is not None else None
+    for made in (op, *ancestors(op.inputs[1:], limit=50)):
+        for v in made.inputs[1:] if made is op else made.inputs:
+            source = v.producer
+            if not v.requires_grad and (source is None or source.site is not None and source.site.code is not code) and v.ndim > 1:
+                return True
+    return False
 
 
 _running: weakref.WeakSet[Recorder] = weakref.WeakSet()

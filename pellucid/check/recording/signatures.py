@@ -30,6 +30,7 @@ _ALIASES = {
     "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne", "arctan": "atan", "fix": "trunc", "row_stack": "vstack",
     "special_exp2": "exp2", "special_log1p": "log1p", "special_expm1": "expm1", "special_logsumexp": "logsumexp", "dropout_positional": "dropout",
     "special_xlogy": "xlogy", "linalg_matmul": "matmul", "feature_dropout": "dropout2d", "native_dropout": "dropout", "det": "linalg_det",
+    "_threshold": "threshold",
 }  # fmt: skip
 READS = {
     "item": "item", "numpy": "numpy", "tolist": "tolist", "__float__": "float", "__int__": "int", "__bool__": "bool", "__index__": "index",

@@ -206,11 +206,11 @@ def _body(array: Any, indent: int, to_host: Callable[[Any], Any]) -> str:
     return rows(values.tolist(), indent, 0)
 
 
-def _join(text: str, suffixes: list[str], indent: int) -> str:
-    """Append `, name=value` parts, on a new line where they would not fit."""
+def _join(text: str, suffixes: list[str], indent: int, apart: bool = False) -> str:
+    """Append `, name=value` parts, on a new line where they would not fit; `apart`: the first on a new line in any case."""
     used = len(text) - text.rfind("\n") + 1
-    for suffix in suffixes:
-        if used + len(suffix) + 2 > OPTIONS.linewidth:
+    for k, suffix in enumerate(suffixes):
+        if used + len(suffix) + 2 > OPTIONS.linewidth or apart and not k:
             text += ",\n" + " " * indent + suffix
             used = indent + len(suffix)
         else:
@@ -279,3 +279,40 @@ def tensor_str(
     if parameter:
         text = f"Parameter containing:\n{text if plain else f'Parameter({text})'}"
     return text
+
+
+def parts_str(
+    parts: list[tuple[str, Any]],
+    suffixes: list[str],
+    dtype: dtype,
+    *,
+    class_name: str = "Tensor",
+    new_line: bool = False,
+    parameter: bool = False,
+) -> str:
+    """The `repr` of a tensor that is made of several arrays, each with its name: a sparse one.
+
+    Args:
+        parts: names and arrays. suffixes: what follows them; the first on a line of its own where `new_line` says so.
+        dtype: the element type, named where it is not evident.
+
+    Example:
+        >>> print(parts_str([("indices", np.int64([[0, 1]])), ("values", np.float32([2, 3]))], ["size=(4,)"], get_default_dtype()))
+        tensor(indices=tensor([[0, 1]]),
+               values=tensor([2., 3.]), size=(4,))
+    """
+    prefix = "tensor(" if class_name in ("Tensor", "Parameter") else f"{class_name}("
+    indent = len(prefix)
+    lines = []
+    for name, array in parts:
+        head = f"{name}=tensor("
+        body = _body(array, indent + len(head), np.asarray) if array.size else f"[], size={tuple(array.shape)}"
+        lines.append(head + body + ")")
+    text = prefix + (",\n" + " " * indent).join(lines)
+    if not _is_default(dtype):
+        suffixes = [*suffixes[:2], f"dtype={dtype}", *suffixes[2:]]
+    if new_line:
+        text += ",\n" + " " * indent + suffixes[0]
+        suffixes = suffixes[1:]
+    text = _join(text, suffixes, indent)
+    return f"Parameter containing:\n{text}" if parameter else text

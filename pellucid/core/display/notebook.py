@@ -8,11 +8,12 @@ import linecache
 import re
 import traceback
 from bisect import bisect_right
+from collections.abc import Callable
 from typing import Any
 
 _cells: dict[str, list[int]] = {}  # by path: the line at which each code cell begins
 
-_SAME_CELL = re.compile(r"%%(time|timeit|capture|prun)\b")  # the rest of such a cell is Python
+_SAME_CELL = re.compile(r"%%(time|timeit|capture|prun|check|explain)\b")  # the rest of such a cell is Python
 _SHELL = re.compile(r"(?P<indent>\s*)(?:(?P<target>[\w, ]+)=\s*)?(?:[%!]|\?)|(?P<help>\s*)[\w.]+\?+\s*$")
 
 
@@ -28,14 +29,14 @@ def source_of(path: str) -> str:
 
     Raises:
         OSError: it cannot be read.
-        SyntaxError: it is no notebook.
+        SyntaxError: it is not a notebook.
     """
     with open(path, encoding="utf-8") as file:
         try:
             cells = json.load(file)["cells"]
             texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
         except (ValueError, KeyError, TypeError):
-            raise SyntaxError(f"{path} is no notebook of nbformat 4") from None
+            raise SyntaxError(f"{path} is not a notebook in nbformat 4") from None
     lines: list[str] = []
     starts = []
     for text in texts:
@@ -70,7 +71,7 @@ def _line(line: str) -> str:
 
 
 def cell_of(file: str, line: int) -> tuple[int | None, int]:
-    """(number of the code cell, from 1; line in it) of a line; (None, line) in a file that is no notebook."""
+    """(number of the code cell, from 1; line in it) of a line; (None, line) in a file that is not a notebook."""
     starts = _cells.get(file)
     if starts is None:
         return None, line
@@ -78,10 +79,17 @@ def cell_of(file: str, line: int) -> tuple[int | None, int]:
     return cell, line - starts[cell - 1] + 1
 
 
-def place(file: str, line: int) -> str:
-    """How a place is written: `train.py:12`, `lesson.ipynb: cell 3, line 4`."""
+# In IPython: what a cell's file is called, ("Cell", "In[3]"), or None for other files.
+cell_name: Callable[[str], tuple[str, str] | None] | None = None
+
+
+def place(file: str, line: int, shown: str | None = None) -> str:
+    """How a place is written: `train.py:12`, `lesson.ipynb: cell 3, line 4`, `cell In[3], line 4`; `shown` is a shorter path."""
+    named = cell_name(file) if cell_name is not None else None
+    if named is not None:
+        return f"cell {named[1]}, line {line}"
     cell, line = cell_of(file, line)
-    return f"{file}:{line}" if cell is None else f"{file}: cell {cell}, line {line}"
+    return f"{shown or file}:{line}" if cell is None else f"{shown or file}: cell {cell}, line {line}"
 
 
 def traceback_of(error: BaseException, frames: Any) -> str:

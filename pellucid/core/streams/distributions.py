@@ -84,7 +84,10 @@ def bernoulli_like(generator: Generator, p: np.ndarray, target: Target | None = 
         raise refuse("bernoulli_tensor_cpu_p_", p.dtype)
     chances = p if p.shape == shape else np.broadcast_to(p, shape)
     if not (p.size and p.min() >= 0 and p.max() <= 1):  # NaN is not
-        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+        raise RuntimeError(
+            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, please report "
+            "an enhancement request to PyTorch.)"
+        )
     if isinstance(target, np.ndarray):
         chances = chances.transpose(axis_order(target))
     with generator.lock:
@@ -310,7 +313,7 @@ def _check_weights(weights: np.ndarray, num_samples: int, replacement: bool) -> 
     if not wide.size:
         return
     largest = np.maximum.reduce(wide, -1)
-    if not (np.minimum.reduce(wide, None) >= 0 and np.maximum.reduce(largest, None) < math.inf):  # NaN is no number of these
+    if not (np.minimum.reduce(wide, None) >= 0 and np.maximum.reduce(largest, None) < math.inf):  # NaN is not a number of these
         if not replacement or num_samples == 1:
             raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
         entry = "< 0" if not wide[~(np.isfinite(wide) & (wide >= 0))][0] >= 0 else "= infinity or NaN"

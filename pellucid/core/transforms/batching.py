@@ -14,9 +14,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from ...backends import numpy_cpu
 from ...backends.meta import MetaArray
 from ...errors import OperationError
 from ..bind import _check_types, _promote
+from ..function import Function
 from ..inplace import overwrite
 from ..primitive import TENSORS as F
 from ..primitive import Primitive
@@ -31,6 +33,8 @@ class BatchedArray(MetaArray):
     """Shape and dtype of one sample. Reading values, or anything else of an array, raises NeedsLoop."""
 
     __slots__ = ()
+    device = "cpu"
+    xp = numpy_cpu  # whose functions refuse it
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise NeedsLoop("vmap: the values of a batched tensor cannot be read")
@@ -88,7 +92,7 @@ class Batched(Tensor):
 
     @property
     def is_leaf(self) -> bool:
-        return physical(self)._node is None
+        return physical(self).is_leaf
 
     @property
     def grad_fn(self) -> Any:
@@ -400,8 +404,8 @@ class _Info:
 def apply(below: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A custom Function on Batched arguments: its `vmap` rule, or sample by sample."""
     number = max(level_of(x) for x in args)
-    rule = getattr(cls, "vmap", None)
-    if rule is None:
+    rule: Any = getattr(cls, "vmap", None)
+    if rule is Function.vmap:
         raise NeedsLoop(f"vmap: {cls.__name__} has no vmap rule")
     level = next(known for known in levels.stack if known.number == number)
     pairs = [unwrap(x, number, level.size) for x in args]

@@ -61,7 +61,7 @@ class Level:
         if value is None and tangent(t, self.number) is None and tangent(base, self.number) is None:
             return
         with self.outside():
-            value = _zeros(t) if value is None else _fitted(value, t)
+            value = _zeros(t) if value is None else _fitted(value, t).clone()  # it may be another tensor's own
             if base is not t:
                 assert t._view is not None
                 whole = tangent(base, self.number)
@@ -138,8 +138,8 @@ def make_dual(primal: Tensor, value: Tensor, level: int) -> Tensor:
         raise ArgumentTypeError(f"Expected tangent to be floating point or complex, but got: {value.dtype}")
     if value._array.shape != primal._array.shape:
         raise OperationError(
-            f"Expected primal and tangent to have the same shape, but got a primal of size {list(primal._array.shape)} and a "
-            f"tangent of size {list(value._array.shape)}"
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor is "
+            f"of size {list(primal._array.shape)} while the given forward gradient is of size {list(value._array.shape)}."
         )
     if value._array.dtype != primal._array.dtype:
         raise OperationError("Expected primal and tangent to have the same dtype")
@@ -245,6 +245,8 @@ def _call(op: Primitive, rule: Any, tensors: Any, g: Any, params: dict[str, Any]
             args.append(g)
         elif word == "F":
             args.append(TENSORS)
+        elif word == "params":
+            args.append(params)
         else:
             entry = op._entry(word)
             args.append(params[word] if entry is None else _value(op, entry, tensors, made, aux))
@@ -309,6 +311,11 @@ def _of_function(op: Any, given: list[Any], ctx: Any, outs: Any) -> tuple[Any, .
             f"function {op.grad_name} returned an incorrect number of forward gradients (expected {len(outs)}, got {len(values)})"
         )
     for k, (value, out) in enumerate(zip(values, outs, strict=True)):
+        if value is not None and k in ctx._fixed:
+            raise GraphError(
+                f"Function's jvp returned a gradient at position {k}, but  the corresponding forward output is not a differentiable "
+                "Tensor.You should return None at that position instead."
+            )
         if value is not None and isinstance(out, Tensor) and value._array.shape != out._array.shape:
             raise GraphError(
                 f"function {op.grad_name} returned a forward gradient of shape {list(value._array.shape)} for output {k} of shape "

@@ -107,7 +107,7 @@ class PartialBatchMean(Rule):
         shown = sizes if len(sizes) <= 6 else [*sizes[:2], *sizes[-2:]]
         self.report(
             site,
-            f"`{text}` is a mean of batch means, and the batches are not equally large ({sizes[0]} rows, the last {sizes[-1]}): "
+            f"`{text}` is a mean of batch means, but the batches differ in size ({sizes[0]} rows, the last {sizes[-1]}): "
             f"a row of the last batch counts {sizes[0] / sizes[-1]:.3g} times as much as the others.",
             evidence={"batches": len(sizes), "rows": sum(sizes), "sizes": shown, "summed_up": added, "step": self.step},
             fix="add up `mean * rows` of each batch (or use reduction='sum') and divide by the number of rows",

@@ -230,9 +230,9 @@ class SoftmaxWrongDim(Rule):
         dim = made.args.get("dim")
         self.report(
             axis_at(made),
-            f"{made.name} goes over dim {_axis(made)} of {shape}{' (no dim is given)' if dim is None else ''}, but {use}.",
+            f"{made.name} runs over dim {_axis(made)} of {shape}{' (no dim is given)' if dim is None else ''}, but {use}.",
             evidence={"dim": dim, "shape": shape, "used_at": where or str(loss.site if loss is not None else None)},
-            fix=f"normalise over the classes or positions that belong together: another `dim` for {made.name} (often -1)",
+            fix=f"normalize over the classes or positions that belong together: use another `dim` for {made.name} (often -1)",
         )
 
 

@@ -60,6 +60,42 @@ def plain(value: Value) -> Value:
     return value
 
 
+def valued(op: Op) -> tuple[Value, Origin, str] | None:
+    """(scores, where they come from, what it may become) of an operation that makes sense for probabilities alone: a product with amounts, the
+    distance to labels of 0 and 1, a product with a value for each class."""
+    if len(op.inputs) != 2:
+        return None
+    for scores, other in (op.inputs, op.inputs[::-1]):
+        found = raw(scores) if other.numel > 2 and not other.requires_grad and scores.ndim else None
+        array = other.numpy() if found is not None and raw(other) is None else None
+        if found is None or array is None or array.dtype.kind not in "fiu" or not outside(scores):
+            continue
+        if op.name in ("sub", "mse_loss", "l1_loss"):
+            if scores.shape == other.shape and np.isin(array, (0, 1)).all():
+                return scores, found, "the distance to labels of 0 and 1"
+        elif np.unique(array).size < 3:
+            continue
+        elif array.ndim == 1 and scores.ndim == 2 and array.shape[0] == scores.shape[1] and op.inputs[0] is scores:
+            return scores, found, "the expected value over the classes"
+        elif op.name == "mul" and scores.shape == other.shape and array.min() >= 0:
+            return scores, found, "a mean of amounts weighed with probabilities"
+    return None
+
+
+def reduced_to(value: Value, numbers: Any) -> int | None:
+    """The number of the operation among some that a number is the mean or the sum of, squares and roots in between."""
+    for _ in range(10):
+        op = value.producer
+        if op is None or not op.inputs:
+            return None
+        if op.number in numbers:
+            return op.number
+        if op.name not in (*_ALONG, "pow", "square", "abs", "sqrt") and not (op.name in ("mul", "div") and len(op.inputs) == 1):
+            return None
+        value = op.inputs[0]
+    return None
+
+
 def picked_probabilities(value: Value) -> bool:
     """Whether numbers were picked by the actions of a discrete policy and are all above 0, as no log-probabilities are."""
     made = plain(value).producer

@@ -32,6 +32,18 @@ def class_axis(value: Any) -> tuple[int, str] | None:
         if name in ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"):
             axis = 1 if value.ndim == {"1": 3, "2": 4, "3": 5}[name[-2]] else None
             break
+        if name == "einsum":
+            axis = _of_weight(op)
+            break
+        if (
+            name == "matmul"
+            and len(op.inputs) == 2
+            and op.inputs[1].ndim == 2
+            and op.inputs[1].is_leaf
+            and op.inputs[1].requires_grad
+        ):
+            axis = value.ndim - 1
+            break
         if name in ("transpose", "permute", "t", "T", "mT", "movedim"):
             turns.append((op, value.ndim))
         elif name in ("view", "reshape"):
@@ -55,6 +67,21 @@ def class_axis(value: Any) -> tuple[int, str] | None:
     for op, ndim in reversed(turns):
         axis = _turned(op, axis, ndim) if axis is not None else None
     return None if axis is None else (axis, name)
+
+
+def _of_weight(op: Op) -> int | None:
+    """The axis of an einsum's result that comes out of a trained matrix alone: its letter stands in no other operand."""
+    given = op.args.get("args") or (op.args.get("equation"),)
+    equation = given[0] if isinstance(given, (tuple, list)) and given else None
+    terms = equation.replace(" ", "").split("->") if isinstance(equation, str) else []
+    letters = terms[0].split(",") if len(terms) == 2 and "." not in terms[0] else []
+    if len(letters) != 2 or len(op.inputs) != 2:
+        return None
+    for weight, own, other in zip(op.inputs, letters, letters[::-1], strict=True):
+        new = [c for c in terms[1] if c in own and c not in other]
+        if weight.is_leaf and weight.requires_grad and weight.ndim == 2 and len(new) == 1:
+            return terms[1].index(new[0])
+    return None
 
 
 def _turned(op: Op, axis: int, ndim: int) -> int | None:
@@ -148,7 +175,7 @@ class ClassDimMisplaced(Rule):
             move = f"`{name}.movedim({axis}, 1)`"
         self.report(
             op.site,
-            f"{op.name} takes axis 1 of {name}, {list(scores.shape)}, for the classes, but they lie on axis {axis}.",
+            f"{op.name} expects the classes on axis 1 of {name}, {list(scores.shape)}, but they are on axis {axis}.",
             evidence={"input": list(scores.shape), "target": list(target.shape), "looked_at": 1, "classes_at": axis},
             fix=f"move the classes to axis 1: {move}, or flatten both to one row per label",
         )
@@ -175,7 +202,7 @@ class ClassDimMisplaced(Rule):
                 continue  # the labels were made for this axis
             self.report(
                 made.site,
-                f"{made.name} goes along dim {dim} of {list(scores.shape)}, but the classes lie on axis {found[0]}: it does not choose a class.",
+                f"{made.name} runs along dim {dim} of {list(scores.shape)}, but the classes are on axis {found[0]}: it does not choose a class.",
                 evidence={"dim": dim, "shape": list(scores.shape), "classes_at": found[0], "compared_at": str(op.site)},
                 fix=f"use `dim={found[0]}`",
             )

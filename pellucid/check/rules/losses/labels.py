@@ -32,6 +32,9 @@ def class_axis_of(x: Value) -> int:
     return 1 if x.ndim > 1 else 0
 
 
+_SCALED = frozenset({"add", "sub", "mul", "div"})  # with a number
+
+
 class LabelDtype(Rule):
     """Labels of a type that the loss does not take, or that cannot hold them."""
 
@@ -86,7 +89,7 @@ class LabelDtype(Rule):
             return
         self.report(
             op.site,
-            f"{op.name} wants {wanted}; {name} is {target.dtype}.",
+            f"{op.name} expects {wanted}; {name} is {target.dtype}.",
             evidence={
                 "loss": op.name,
                 "target": f"{target.dtype}{list(target.shape)}",
@@ -227,7 +230,7 @@ class LabelDtype(Rule):
             for given in event.values:
                 made = given.producer
                 plain = made is None or made.name in ("tensor", "as_tensor", "stack")
-                array = given.numpy() if given.ndim == 1 and plain else None
+                array = given.numpy() if plain and given.ndim and given.shape[1:] == held.shape[1:] else None
                 if array is not None and array.size > 1 and np.isin(array, held).all():
                     number = -self.session.recorder.number()
                     self._lossy[number] = entry[3], "truncates", entry[2]
@@ -362,7 +365,7 @@ class LabelDtype(Rule):
         self.report(
             site,
             f"these are labels of {op.name} with {classes} classes, and {held.dtype} ends at "
-            f"{ {'uint8': 255, 'int8': 127, 'int16': 32767}[held.dtype] }: the classes above cannot be told.",
+            f"{ {'uint8': 255, 'int8': 127, 'int16': 32767}[held.dtype] }: higher classes cannot be represented.",
             evidence={"to": held.dtype, "classes": classes, "loss": str(op.site)},
             fix="keep class numbers in int64",
         )
@@ -400,6 +403,7 @@ class LabelDtype(Rule):
             if len(op.inputs) != 2 or len(sides) != 1 or not next(v for v in op.inputs if v.requires_grad).producer:
                 return
             value = sides[0]
+        scaled = False
         for _ in range(40):
             if not isinstance(value, Value):
                 return
@@ -410,15 +414,14 @@ class LabelDtype(Rule):
                 continue
             found = self._lossy.get(cast if cast is not None else made.number)
             if found is not None:
-                self._tell(op, *found)
+                if not scaled or found[1] == "wraps":  # fractions may have been cut off to count in larger units
+                    self._tell(op, *found)
                 return
-            if (
-                made is None
-                or made.name not in VIEWS
-                and made.name not in _CASTS
-                and made.name not in ("cat", "stack")
-                or not made.inputs
-            ):
+            if made is None or not made.inputs:
+                return
+            if made.name in _SCALED and len(made.inputs) == 1:
+                scaled = True
+            elif made.name not in VIEWS and made.name not in _CASTS and made.name not in ("cat", "stack"):
                 return
             value = made.inputs[0]
 
@@ -431,7 +434,7 @@ class LabelDtype(Rule):
             return
         why = {
             "collapses": "leaves only whether a number is 0",
-            "truncates": "cuts off what is behind the point",
+            "truncates": "cuts off the fraction",
             "wraps": f"cannot hold them: {evidence['to']} is too small",
             "rounds": "has too few digits for whole numbers of this size",
         }[what]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Backward, Failure, Op, Site, Value, lineage
+from ...events import VIEWS, Backward, Converted, Failure, Op, Site, Value, lineage
 from ...rule import Rule
 from ..source.origins import written_at
 from .labels import BINARY, CLASS_LOSSES, REGRESSION, class_axis_of, named
@@ -23,11 +23,16 @@ class LabelRange(Rule):
     ops = (
         *BINARY, *CLASS_LOSSES[:2], "pad_sequence",
         "soft_margin_loss", "hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss", "poisson_nll_loss", "ctc_loss",
-        "multilabel_soft_margin_loss", *REGRESSION, "getitem",
+        "multilabel_soft_margin_loss", *REGRESSION, "getitem", "clamp", "clamp_max", "clip",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self._sampled = Sampled()
+        self._limits: list[tuple[Any, int, int, int]] = []  # (place, highest, how many were above it, of how many)
+        self._seen: dict[
+            Any, tuple[int, set[int], list[int]]
+        ] = {}  # by place of a loss: (classes, those that labels are of, labels)
+        self._fillings: dict[Any, int] = {}  # by place of a loss: looks at which it counted filled-up places
         self._signs: dict[
             Site | None, Site | None
         ] = {}  # by place of a loss: where its labels were made, asked while that is known
@@ -47,9 +52,9 @@ class LabelRange(Rule):
                 taken, low, count = self._from_end[op.number]
                 self.report(
                     taken.site,
-                    f"{count} of the class numbers here are negative, down to {low}: counted from the end, they take the last classes.",
+                    f"{count} of the class numbers here are negative, down to {low}: they count from the end and select the last classes.",
                     evidence={"min": low, "negative": count},
-                    fix="leave rows without a label out: `keep = y >= 0`, or use cross_entropy with ignore_index",
+                    fix="skip rows without a label: `keep = y >= 0`, or use cross_entropy with ignore_index",
                 )
             elif op.name in ("neg", "mean", "sum", "div", "add", "sub", "mul") and len([v for v in op.inputs if v.numel > 1]) <= 1:
                 waiting += [v.producer for v in op.inputs]
@@ -96,10 +101,10 @@ class LabelRange(Rule):
                 if padded[1] != ignored and op.args.get("reduction") != "none" and op.args.get("weight") is None:
                     self.report(
                         padded[0],
-                        f"shorter rows are filled up with {padded[1]} here, which is a class among these labels: {op.name} counts "
+                        f"shorter rows are padded with {padded[1]} here, which is a class among these labels: {op.name} counts "
                         f"{padded[2]} places that are no label as that class.",
                         evidence={"padding": padded[1], "places": padded[2], "loss_at": op.site},
-                        fix=f"fill up with a number that is no class, `padding_value={ignored if ignored < 0 else -100}`, which the loss ignores",
+                        fix=f"pad with a number that is not a class, `padding_value={ignored if ignored < 0 else -100}`, which the loss ignores",
                     )
                 return
             made = value.producer
@@ -116,11 +121,88 @@ class LabelRange(Rule):
             place = written_at(written, "ignore_index", 2 if not op.direct else 4) if written is not None else None
             self.report(
                 place or written,
-                f"the loss ignores class {ignored}, and {count} of {array.size} labels are of it: it is never learned.",
+                f"the loss ignores class {ignored}, and {count} of {array.size} labels have it: it is never learned.",
                 evidence={"ignore_index": ignored, "labels": count, "of": int(array.size), "loss_at": op.site},
-                fix="give `ignore_index` a number that is no class (-100, which is the default)",
+                fix="give `ignore_index` a number that is not a class (-100, the default)",
                 severity="warning",
             )
+
+    def _counted(self, op: Op) -> None:
+        """Labels at places where the model's own input is only filled up: no labels, and the loss counts them."""
+        target, scores, weight = op.args.get("target"), op.args.get("input"), op.args.get("weight")
+        if not isinstance(target, Value) or not isinstance(scores, Value) or target.is_floating_point or target.numel < 8:
+            return
+        made = next((o for o in lineage(scores, VIEWS | {"log_softmax", "cat", "stack"}, 40) if o.module is not None), None)
+        if made is None or made.module is None or op.args.get("reduction") == "none":
+            return
+        for value in made.module.root.inputs[:2]:
+            if value.ndim < 2 or value.requires_grad or value.shape[0] * value.shape[1] != target.numel or value.shape[1] < 2:
+                continue
+            array, labels = value.numpy(), target.numpy()
+            filled = None if array is None else filled_up(array)
+            if filled is None or labels is None or labels.ndim == 2 and labels.shape != filled.shape:
+                continue
+            labels = labels.reshape(filled.shape)
+            there = np.unique(labels[filled])
+            weights = weight.numpy() if isinstance(weight, Value) else None
+            if len(there) != 1 or there[0] == op.args.get("ignore_index") or weights is not None and not weights[int(there[0])]:
+                continue
+            looks = self._fillings[op.site] = self._fillings.get(op.site, 0) + 1
+            number, count = int(there[0]), int(filled.sum())
+            if looks < 2:
+                continue
+            alone = not (labels[~filled] == number).any()
+            loss = op.site if op.direct or op.module is None else op.module.made or op.site
+            self.report(
+                loss if alone else _filled_at(target) or loss,
+                f"{count} of {labels.size} labels are at padded positions of the input, and all are {number}: {op.name} counts them as "
+                "labels of that class.",
+                evidence={"label": number, "places": count, "of": int(labels.size), "loss_at": op.site},
+                fix=f"`ignore_index={number}`, since no real label is {number}" if alone
+                else "pad the labels with -100, which the loss ignores",
+            )  # fmt: skip
+
+    # ---- numbers that were limited until they fitted -----------------------------------------------------------------------
+    def on_clipped(self, event: Converted) -> None:
+        """NumPy's `clip` of whole numbers that changes some."""
+        before, after = event.before, event.after
+        if before.dtype.kind in "iu" and after.dtype.kind in "iu" and before.shape == after.shape and after.size:
+            self._limited(event.site, before, after)
+
+    def _limited(self, site: Any, before: Any, after: Any) -> None:
+        changed = int((before > after).sum())
+        if changed and after.min() == 1 and len(self._limits) < 16:
+            self._limits.append((site, int(after.max()), changed, after.size))
+
+    def _classes(self, op: Op) -> None:
+        """Which classes the labels are of, when some whole numbers were limited."""
+        scores, target = op.args.get("input"), op.args.get("target")
+        array = target.numpy() if isinstance(target, Value) and not target.is_floating_point else None
+        if (
+            array is None
+            or not array.size
+            or not isinstance(scores, Value)
+            or scores.ndim != 2
+            or op.args.get("ignore_index", -100) >= 0
+        ):
+            return
+        held = self._seen.setdefault(op.site, (scores.shape[1], set(), [0]))
+        held[1].update(np.unique(array).tolist())
+        held[2][0] += array.size
+
+    def finish(self) -> None:
+        """No label is ever of class 0, and numbers above the last class were made the last."""
+        for site, highest, changed, size in self._limits:
+            for classes, seen, count in self._seen.values():
+                if classes > 2 and highest == classes - 1 and seen == set(range(1, classes)) and count[0] >= 64:
+                    self.report(
+                        site,
+                        f"{changed} of {size} numbers are clamped to {highest} here, the last of {classes} classes, and no label is ever 0: they "
+                        "count from 1, and the last two classes become one.",
+                        evidence={"limited": changed, "of": size, "classes": classes, "labels": count[0]},
+                        fix="count from 0: subtract 1 instead of clamping",
+                    )
+                    return
 
     def _beyond(self, op: Op) -> None:
         """Targets that a squashed prediction can never reach."""
@@ -207,6 +289,15 @@ class LabelRange(Rule):
         if op.name == "getitem":
             self._taken(op)
             return
+        if op.name in ("clamp", "clamp_max", "clip"):
+            x, out = op.inputs[0] if op.inputs else None, op.output
+            if x is not None and out is not None and not x.is_floating_point and not op.inplace and x.ndim == 1 and x.alive:
+                before, after = x.numpy(), out.numpy()
+                if before is not None and after is not None and after.size:
+                    self._limited(op.site, before, after)
+            return
+        if op.name in CLASS_LOSSES and self._limits:
+            self._classes(op)
         if op.name in REGRESSION:
             self._beyond(op)
             return
@@ -217,6 +308,7 @@ class LabelRange(Rule):
             return
         if op.name in CLASS_LOSSES:
             self._class_left_out(op)
+            self._counted(op)
             return
         if op.name in BINARY:
             if op.args.get("reduction") != "none":
@@ -236,7 +328,7 @@ class LabelRange(Rule):
             if array.min() < 0 or array.max() > 1:
                 self._tell(op, array, f"{name} must lie between 0 and 1", "encode the labels as 0 and 1")
         elif array.min() == 0 and np.all((array == 0) | (array == 1)):
-            self._tell(op, array, f"{name} must be -1 or 1: a label of 0 takes no part in it", f"give it `2 * {name} - 1`")
+            self._tell(op, array, f"{name} must be -1 or 1: the loss ignores a label of 0", f"give it `2 * {name} - 1`")
 
     def _zero_to_one(self, op: Op) -> None:
         target = op.args.get("target")
@@ -290,6 +382,34 @@ class LabelRange(Rule):
             evidence={"loss": op.name, "loss_at": op.site, "min": lowest, "max": highest, "shape": list(array.shape)},
             fix=fix,
         )
+
+
+def filled_up(array: Any) -> Any:
+    """Where the rows of a batch are filled up at their ends to one length; None for rows that are not, or all equally far."""
+    if array.ndim == 2 and array.dtype.kind in "iu":
+        same = array == array[:, -1:]
+        ends = array[:, -1]
+        number = np.bincount(ends - ends.min()).argmax() + ends.min() if ends.size and np.ptp(ends) < 1 << 20 else None
+        same = array == number if number is not None else None
+    elif array.ndim == 3 and array.dtype.kind == "f":
+        same = (array == 0).all(-1)
+    else:
+        return None
+    if same is None or not same.any():
+        return None
+    end = np.flip(np.logical_and.accumulate(np.flip(same, 1), 1), 1)
+    lengths = np.unique(end.sum(1))
+    if (same != end).any() or len(lengths) < 3 or lengths[0] != 0 or end.mean() < 0.05 or lengths[-1] == array.shape[1]:
+        return None
+    return end
+
+
+def _filled_at(target: Value) -> Any:
+    """Where labels were made full of one number, and written over later."""
+    for made in lineage(target, VIEWS | {"setitem", "copy", "cat", "stack"}, 4096):
+        if made.name in ("full", "zeros", "ones", "zeros_like", "full_like", "new_zeros", "new_full", "pad_sequence", "pad"):
+            return made.site
+    return None
 
 
 def _signs_made(target: Any) -> Site | None:

@@ -8,15 +8,18 @@ import numpy as np
 
 from ...events import Backward, Op, Site, Value, ancestors
 from ...rule import Rule, cause_site
-from ..source.places import chosen, note_caller
+from ..source.places import chosen, left_early, note_caller
 from .by_hand import raw, reduced, weighs_rows
 from .origin import Sampled, is_index, is_normalised, origin
 
 
-def _scored(loss: Op, made: Op) -> Site | None:
+def _scored(loss: Op, made: Op) -> Any:
     """The line to change when a loss gets raw scores: the loss where it is a function, and of a loss that is a module, whose line of use names
     neither, the layer in the user's own `forward` that the scores leave."""
     site = made.site
+    early = left_early(site, "log_softmax") if site is not None else None
+    if early is not None:
+        return early
     if loss.direct or loss.module is None or made.module is None or site is None:
         return loss.site
     return site if site.code.co_name == "forward" else loss.site
@@ -33,12 +36,12 @@ class NllWithoutLogSoftmax(Rule):
 
     def __init__(self) -> None:
         self._weighed: dict[int, Op] = {}  # products of raw scores with one-hot labels, since the last backward
-        self._waiting: list[tuple[Site | None, str, dict[str, Any]]] = []
-        self._settled: set[Site | None] = set()
+        self._waiting: list[tuple[Any, str, dict[str, Any]]] = []
+        self._settled: set[Any] = set()
         self._sampled = Sampled()
 
     def on_op(self, op: Op) -> None:
-        """The input comes from a softmax, or from a layer, and is not normalised."""
+        """The input comes from a softmax, or from a layer, and is not normalized."""
         if op.name == "mul":
             if (
                 op.grad_enabled
@@ -65,7 +68,7 @@ class NllWithoutLogSoftmax(Rule):
                     op.site,
                     f"{op.name} gets the logarithm of sigmoids, which do not sum to one over the classes: nothing pushes the other classes down.",
                     evidence={"made_by": found.op.name, "loss": str(op.site), "shape": list(given.shape)},
-                    fix="use cross_entropy on the scores (or log_softmax in the place of sigmoid and log)",
+                    fix="use cross_entropy on the scores (or log_softmax instead of sigmoid and log)",
                 )
             return
         if found.kind == "log of scores" and is_normalised(given):
@@ -74,11 +77,11 @@ class NllWithoutLogSoftmax(Rule):
             made, probabilities = found.op, found.kind == "softmax"
             self.report(
                 cause_site(made),
-                f"{op.name} gets probabilities: its input comes out of {made.name}, and the loss takes no logarithm itself."
+                f"{op.name} gets probabilities: its input is the output of {made.name}, and the loss takes no logarithm itself."
                 if probabilities
-                else f"{op.name} gets the logarithm of raw scores: no softmax lies between the layer and the log.",
+                else f"{op.name} gets the logarithm of raw scores: there is no softmax between the layer and the log.",
                 evidence={"made_by": made.name, "loss": str(op.site), "shape": list(given.shape)},
-                fix="make it log_softmax (`nn.LogSoftmax(dim=1)`), or give the scores themselves to cross_entropy",
+                fix="use log_softmax (`nn.LogSoftmax(dim=1)`), or give the scores themselves to cross_entropy",
             )
             return
         if found.kind != "scores" or is_normalised(given):
@@ -98,7 +101,7 @@ class NllWithoutLogSoftmax(Rule):
             self._settled.add(picked.site)
             self.report(
                 picked.site,
-                "the loss is the negative score of the right class alone: no softmax makes the others fall, so it falls below zero without end.",
+                "the loss is the negative score of the right class alone: no softmax pushes the others down, so it falls below zero without limit.",
                 evidence={"picked_by": picked.name, "loss": _number(event.roots[0])},
                 fix="use cross_entropy, or take log_softmax of the scores first",
             )
@@ -117,11 +120,11 @@ class NllWithoutLogSoftmax(Rule):
             if site not in self._settled:
                 self._tell(site, made, evidence)
 
-    def _tell(self, site: Site | None, made: str, evidence: dict[str, Any]) -> None:
+    def _tell(self, site: Any, made: str, evidence: dict[str, Any]) -> None:
         self.report(
             site,
             f"nll_loss gets raw scores, straight from {made}: it takes log-probabilities and applies no softmax itself, "
-            "so the loss can fall below zero without end.",
+            "so the loss can fall below zero without limit.",
             evidence=evidence,
             fix="use cross_entropy (`nn.CrossEntropyLoss`), or end the model with log_softmax over the classes",
         )
@@ -199,7 +202,7 @@ class SigmoidBeforeBce(Rule):
             self._asked.get(made.number) or chosen(self.session.recorder, made),
             "binary_cross_entropy_with_logits gets the output of a sigmoid. It applies the sigmoid itself, so here it is applied twice.",
             evidence={"sigmoid": str(made.site), "loss": str(op.site), "shape": list(scores.shape)},
-            fix="leave the sigmoid out of the training path and apply it only where probabilities are shown",
+            fix="remove the sigmoid from the training path and apply it only where probabilities are shown",
         )
 
     def _look(self, op: Op, scores: Any) -> None:
@@ -216,8 +219,8 @@ class SigmoidBeforeBce(Rule):
             if len(looks) >= 4 and all(looks):
                 self.report(
                     site,
-                    "binary_cross_entropy_with_logits gets numbers that lie between 0 and 1 in every step and are made of sigmoids: probabilities. "
-                    "It applies the sigmoid itself, so they never come out below 0.5.",
+                    "binary_cross_entropy_with_logits gets numbers that lie between 0 and 1 in every step and come from sigmoids: probabilities. "
+                    "It applies the sigmoid itself, so the result is never below 0.5.",
                     evidence={"looks": len(looks)},
                     fix="use binary_cross_entropy on probabilities, or compute the scores without the sigmoid",
                 )

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...events import Backward, Failure, Op, Site, Value, ancestors
+from ...events import Backward, Failure, Op, Read, Site, Value, ancestors
 from ...rule import Rule, cause_site
-from ..source.places import handed_in, note_caller
-from .by_hand import complement, entered, outside, overlap, picked_actions, picked_probabilities, plain, raw, terms
+from ..source.places import aliased, handed_in, note_caller, promised
+from .by_hand import (
+    complement,
+    entered,
+    outside,
+    overlap,
+    picked_actions,
+    picked_probabilities,
+    plain,
+    raw,
+    reduced_to,
+    terms,
+    valued,
+)
 from .origin import Origin, Sampled, is_normalised, origin
 
 
@@ -17,10 +29,11 @@ class LogitsAsProbs(Rule):
     slug = "logits-as-probs"
     id = "PL204"
     severity = "error"
-    summary = "raw scores where probabilities are wanted"
+    summary = "raw scores where probabilities are expected"
     ops = (
         "binary_cross_entropy", "kl_div", "multinomial", "bernoulli", "ctc_loss", "cross_entropy", "binary_cross_entropy_with_logits",
         "gt", "ge", "lt", "le", "round", "mul", "distribution", "clamp", "div", "sub",
+        "matmul", "mv", "mse_loss", "l1_loss", "softmax", "log_softmax",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -29,6 +42,12 @@ class LogitsAsProbs(Rule):
         self._judged = 0
         self._scores: set[Any] = set()  # the same of cross entropy
         self._logits: set[int] = set()  # ids of modules, or numbers of operations, whose scores BCE-with-logits gets
+        self._weights: dict[
+            Any, tuple[Any, str, dict[str, Any]]
+        ] = {}  # by who made them: numbers that a distribution took for probabilities
+        self._squashed: set[Any] = set()  # who made numbers that a softmax took for scores
+        self._maybe: dict[int, tuple[Any, Site | None, str, dict[str, Any]]] = {}  # by number of the operation
+        self._reported: list[tuple[Any, Site | None, str, dict[str, Any]]] = []
         self._thresholds: list[tuple[Any, Site | None, str, dict[str, Any]]] = []
         self._seen: dict[Site | None, int] = {}
         self._entered = 0
@@ -39,9 +58,17 @@ class LogitsAsProbs(Rule):
         if name in ("gt", "ge", "lt", "le", "round"):
             self._threshold(op)
             return
-        if name in ("mul", "clamp", "div", "sub"):
-            if op.grad_enabled and op.direct and self._sampled.due(op.site):
+        if name in ("mul", "clamp", "div", "sub", "matmul", "mv", "mse_loss", "l1_loss"):
+            if name not in ("clamp", "div") and not any(v.requires_grad for v in op.inputs):
+                self._valued_at(op)
+            elif name in ("matmul", "mv", "mse_loss", "l1_loss"):
+                return
+            elif op.grad_enabled and op.direct and self._sampled.due(op.site):
                 getattr(self, f"_in_{name}")(op)
+            return
+        if name in ("softmax", "log_softmax"):
+            if self._weights and (found := origin(op.args.get("input"))) is not None:
+                self._squashed.add(_layer(found))
             return
         if name == "distribution":
             self._given(op)
@@ -86,7 +113,7 @@ class LogitsAsProbs(Rule):
                 fix = "give it `.exp()` of them" + (", or `log_target=True`" if op.name == "kl_div" else "")
             self.report(
                 op.site,
-                f"{op.name} wants {what} as {argument} and gets {given}: "
+                f"{op.name} expects {what} as {argument} but gets {given}: "
                 f"{op.written(argument) or 'it'} comes straight from {found.op.name}.",
                 evidence={
                     "argument": argument,
@@ -103,12 +130,15 @@ class LogitsAsProbs(Rule):
         value = op.args.get("probs")
         found = raw(value)
         if found is None or not isinstance(value, Value):
+            found = origin(value) if isinstance(value, Value) and value.requires_grad else None
+            if found is not None and isinstance(value, Value) and outside(value) and len(self._weights) < 64:
+                self._weights[_layer(found)] = aliased(op.site), op.args["kind"], _range(value)
             return
         self.report(
-            op.site,
+            aliased(op.site),
             f"{op.args['kind']} takes probabilities as `probs` and gets raw scores: they come straight from {found.op.name}.",
             evidence={"made_by": found.op.name, "at": str(found.op.site), **_range(value)},
-            fix="hand the scores over as `logits=`",
+            fix="pass the scores as `logits=`",
         )
 
     # ---- losses written out ---------------------------------------------------------------------------------------------
@@ -163,7 +193,7 @@ class LogitsAsProbs(Rule):
             self.report(
                 op.site,
                 f"the loss weighs the scores of the actions that were drawn, straight from {found.op.name}, where their log-probabilities "
-                "are wanted: without the softmax nothing makes the other actions less likely.",
+                "are expected: without the softmax nothing makes the other actions less likely.",
                 evidence={"made_by": found.op.name, "at": str(found.op.site), "picked_by": op.name},
                 fix="take `log_softmax(dim=-1)` of the scores before picking, or `Categorical(logits=scores).log_prob(actions)`",
             )
@@ -247,8 +277,44 @@ class LogitsAsProbs(Rule):
                     fix="apply softmax first, and take the logarithm with log_softmax",
                 )
 
+    # ---- numbers that are reported --------------------------------------------------------------------------------------
+    def _valued_at(self, op: Op) -> None:
+        """Outside of training: a product or a distance that makes sense for probabilities alone."""
+        found = valued(op) if self._sampled.due(op.site) else None
+        if found is not None:
+            if len(self._maybe) > 64:
+                self._maybe.pop(next(iter(self._maybe)))
+            scores, made, what = found
+            site = promised(made) or op.site
+            self._maybe[op.number] = _who(made), site, what, {"operation": op.name, **_range(scores)}
+
+    def on_read(self, event: Read) -> None:
+        """A number that such an operation is reduced to."""
+        number = reduced_to(event.value, self._maybe) if self._maybe and event.value.numel <= 4096 else None
+        if number is not None:
+            self._reported.append(self._maybe.pop(number))
+
     def finish(self) -> None:
         """Scores that were compared with one half and are trained as logits."""
+        for who, (place, kind, seen) in self._weights.items():
+            if who in self._squashed:
+                self.report(
+                    place,
+                    f"{kind} treats its first argument as probabilities, but elsewhere a softmax treats the same numbers as scores: here they are "
+                    "only divided by their sum.",
+                    evidence=seen,
+                    fix="pass the scores as `logits=`",
+                )
+        for who, site, what, evidence in self._reported:
+            classes = what.startswith("the expected value")
+            if who in (self._scores if classes else self._logits):
+                loss = "cross_entropy" if classes else "binary_cross_entropy_with_logits"
+                self.report(
+                    site,
+                    f"{what} is taken here of raw scores as if they were probabilities: they are trained with {loss}.",
+                    evidence=evidence,
+                    fix=f"take `{'softmax(dim=-1)' if classes else 'torch.sigmoid'}` of the scores first",
+                )
         for who, site, written, evidence in self._thresholds:
             if who in self._scores and evidence["limit"] != 0.5 and evidence["operation"] != "round":
                 self.report(
@@ -302,6 +368,12 @@ def _who(found: Origin) -> Any:
     return id(module) if module is not None else found.op.site
 
 
+def _layer(found: Origin) -> Any:
+    """The same for all numbers that are made of one layer's scores in one way."""
+    before = origin(found.op.inputs[0]) if found.kind == "sigmoid" and found.op.inputs else None
+    return found.kind, _who(before if before is not None else found)
+
+
 def _range(value: Value) -> dict[str, Any]:
     array = value.numpy()
     if array is None or not array.size:
@@ -315,7 +387,7 @@ class ProbsAsLogits(Rule):
     slug = "probs-as-logits"
     id = "PL205"
     severity = "error"
-    summary = "probabilities where raw scores are wanted"
+    summary = "probabilities where raw scores are expected"
     ops = (
         "binary_cross_entropy_with_logits", "cross_entropy", "softmax", "log_softmax", "gumbel_softmax", "sigmoid", "logsigmoid", "kl_div",
         "ctc_loss", "logsumexp", "multi_margin_loss", "multilabel_soft_margin_loss", "gt", "lt", "ge", "sign", "distribution", "exp", "log1p",
@@ -363,7 +435,7 @@ class ProbsAsLogits(Rule):
         repeated = name in ("softmax", "log_softmax", "gumbel_softmax", "sigmoid", "logsigmoid")
         target = "a distribution with `logits=`" if name == "logsumexp" else op.args["kind"] if name == "distribution" else name
         # What is squashed once too often is the second call; for a loss the squashing itself has to go, or become its logarithm.
-        site = cause_site(op) if repeated else op.site if name in ("logsumexp", "distribution") else cause_site(made)
+        site = cause_site(op) if repeated else aliased(op.site) if name in ("logsumexp", "distribution") else cause_site(made)
         if repeated and op.direct:
             asked = self._asked.get(made.number)
             handed = handed_in(self.session.recorder, op, argument, made) or site
@@ -373,12 +445,12 @@ class ProbsAsLogits(Rule):
             site = asked if elsewhere and not made.grad_enabled else handed
         self.report(
             site,
-            f"{target} wants {wanted} and gets probabilities: its input comes out of {made.name}.",
+            f"{target} expects {wanted} but gets probabilities: its input is the output of {made.name}.",
             evidence={"squashed_by": made.name, "squashed_at": str(made.site), "used_at": str(op.site), "shape": list(value.shape)},
             fix=f"use log_{made.name} instead of {made.name}" if logs and made.name in ("softmax",)
             else "take the logarithm first" if logs
             else "pass the probabilities as `probs=`, or the scores as `logits=`" if name in ("logsumexp", "distribution")
-            else f"squash once: leave out either this {name} or the {made.name} before" if repeated
+            else f"apply it only once: remove either this {name} or the earlier {made.name}" if repeated
             else f"give {name} the scores, without the {made.name}",
         )  # fmt: skip
 
@@ -427,9 +499,9 @@ class ProbsAsLogits(Rule):
                 if found is not None:
                     self.report(
                         cause_site(found.op),
-                        f"the loss takes {op.name} of a sigmoid's result: it does the work of a sigmoid itself, and wants raw scores.",
+                        f"the loss takes {op.name} of a sigmoid's result: it applies a sigmoid itself and expects raw scores.",
                         evidence={"sigmoid": str(found.op.site), "loss": str(op.site)},
-                        fix="leave the sigmoid out of the training path",
+                        fix="remove the sigmoid from the training path",
                     )
 
     def _always(self, op: Op, value: Any) -> None:
@@ -438,7 +510,7 @@ class ProbsAsLogits(Rule):
         if found is not None and found.kind == "sigmoid" and not found.scaled and op.direct:
             self.report(
                 op.site,
-                f"{op.written('input') or 'a probability'} is compared with 0, but it comes out of a sigmoid, which is above 0 always.",
+                f"{op.written('input') or 'a probability'} is compared with 0, but it comes out of a sigmoid, which is always above 0.",
                 evidence={"sigmoid": str(found.op.site), **_range(value)},
                 fix="compare the probability with 0.5, or the scores with 0",
             )

@@ -74,10 +74,10 @@ class SoftmaxBeforeCrossEntropy(Rule):
             made = found.op
         self.report(
             self._asked.get(made.number) or chosen(self.session.recorder, made),
-            f"cross_entropy gets probabilities: its input comes out of {_called(made)}. It applies log-softmax itself, "
+            f"cross_entropy gets probabilities: its input is the output of {_called(made)}. It applies log-softmax itself, "
             "so here softmax is applied twice.",
             evidence={"softmax": str(made.site), "loss": str(op.site), "shape": list(scores.shape)},
-            fix="give cross_entropy the logits: leave the softmax out of the training path, and apply it only where probabilities are "
+            fix="give cross_entropy the logits: remove the softmax from the training path, and apply it only where probabilities are "
             "shown",
             covers=[made.site],
         )
@@ -100,7 +100,7 @@ class SoftmaxBeforeCrossEntropy(Rule):
             by_hand = made is not None and made.name == "div" and len(made.inputs) == 2
             self.report(
                 made.site if by_hand and made is not None else op.site,
-                "cross_entropy gets probabilities: in every row its input sums to one. It applies log-softmax itself, to what should be scores.",
+                "cross_entropy gets probabilities: in every row its input sums to one. It applies log-softmax itself, to what should be raw scores.",
                 evidence={"loss": str(op.site), "shape": list(scores.shape)},
                 fix="use nll_loss on the logarithm of the probabilities, or give cross_entropy the scores",
             )

@@ -12,7 +12,7 @@ from typing import Any
 from ...events import VIEWS, Backward, Failure, ModuleCall, Op, OptimizerInfo, Read, Site, Step, Value, ancestors
 from ...recording.names import locals_of
 from ...rule import Rule
-from ..source.places import Place, called_from, tree
+from ..source.places import Place, assignments, called_from, function_around, tree
 from .growth import kept_in
 
 ROUNDS = 4  # of steps over which something must be kept
@@ -103,7 +103,7 @@ def _handed(root: ast.Module, scope: ast.AST, names: set[str]) -> int | None:
                 parameters = parameters[parameters[:1] == ["self"] :]
                 taken = {parameters[k] for k in given if k < len(parameters)}
                 for node, parts in _sinks(function):
-                    if any(ast.unparse(part) in taken for part in parts):
+                    if any(ast.unparse(part.value if isinstance(part, ast.Subscript) else part) in taken for part in parts):
                         return node.lineno
     return None
 
@@ -195,6 +195,33 @@ class _Rounds(Rule):
         return step <= 24 or odd in (16, 12, 3, 1)
 
 
+def kept_at(op: Op, carried: Value) -> Any:
+    """The only line outside of `__init__` that puts a state into the attribute of a module in which the next step finds it."""
+    call = op.module
+    states = [t for v in (carried, *op.outputs) if (t := v.tensor) is not None]
+    while call is not None:
+        module = call.module
+        name = next((k for k, held in vars(module).items() if any(held is t for t in states)), None) if module is not None else None
+        code = getattr(type(module).forward, "__code__", None) if name is not None else None
+        if code is not None:
+            root = tree(code.co_filename)
+            owner = (
+                next((n for n in ast.walk(root) if isinstance(n, ast.ClassDef) and n.name == type(module).__name__), None)
+                if root
+                else None
+            )
+            lines = [
+                a.lineno
+                for a in assignments(code.co_filename, f"self.{name}", owner.lineno, owner.end_lineno or 0)
+                if not isinstance(a.value, ast.Constant)
+                and (around := function_around(code.co_filename, a.lineno)) is not None
+                and around.name != "__init__"
+            ] if owner is not None else []  # fmt: skip
+            return Place(code.co_filename, lines[0]) if len(lines) == 1 else None
+        call = call.parent
+    return None
+
+
 class GraphKept(_Rounds):
     """A result that still has its graph is kept over optimizer steps, so the graphs of all past steps stay in memory."""
 
@@ -253,10 +280,12 @@ class GraphKept(_Rounds):
         sums = op.name in ("add", "sub") and carried.numel == 1 and op.module is None
         if carried.numel == 1 and op.module is None and (given := self._given_loss(op)) is not None:
             site = given
+        else:
+            site = kept_at(op, carried) or site
         what = f"`{name}`" if name else "a value"
         self.report(
             site,
-            f"{what} from the step before takes part here with its graph, so the graph goes back over all steps and grows with each"
+            f"{what} from the previous step is used here with its graph, so the graph reaches back over all steps and keeps growing"
             + (f"; {failed}." if failed else "."),
             evidence={
                 "operation": op.name,
@@ -351,8 +380,8 @@ class GraphKept(_Rounds):
         for place, count, _ in self._evaluated.values():
             self.report(
                 place,
-                f"{count} calls of the model are evaluated here in one graph, which nothing ever goes back through: each holds on to its whole "
-                "forward pass.",
+                f"{count} calls of the model are evaluated here in one graph that no backward ever uses: each keeps its whole "
+                "forward pass alive.",
                 evidence={"calls": count},
                 fix="evaluate inside `with torch.no_grad():`",
             )
@@ -402,7 +431,7 @@ class GraphKept(_Rounds):
             self.report(
                 place,
                 f"{len(group)} results of {last.producer.name} from {len(group)} steps are kept here with their graphs: "
-                "each holds on to its whole forward pass, and memory grows with every step.",
+                "each keeps its whole forward pass alive, and memory grows with every step.",
                 evidence={
                     "made_at": str(site),
                     "kept": len(group),

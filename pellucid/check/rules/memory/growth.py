@@ -71,9 +71,9 @@ class MemoryGrowth(Rule):
         if count >= 30 and count >= 0.8 * op.step:
             self.report(
                 op.site,
-                f"{op.name} makes this tensor longer in every step: {list(made.shape)} after {count} steps, and nothing ever makes it shorter.",
+                f"{op.name} makes this tensor longer in every step: {list(made.shape)} after {count} steps, and it never gets shorter.",
                 evidence={"shape": list(made.shape), "bytes": made.numel * made.itemsize, "steps": count},
-                fix="keep the last rows only: `bank = torch.cat([bank, new])[-size:]`",
+                fix="keep only the last rows: `bank = torch.cat([bank, new])[-size:]`",
             )
 
     def on_read(self, event: Read) -> None:
@@ -129,7 +129,7 @@ class MemoryGrowth(Rule):
                     place = puts(key, [file])
                     self.report(
                         place or Place(file, 1),
-                        f"{key} has {len(held)} entries and grows, while its {name} is {limit}: nothing takes old entries out.",
+                        f"{key} has {len(held)} entries and grows, while its {name} is {limit}: nothing removes old entries.",
                         evidence={"container": key, "entries": len(held), "limit": limit, "limit_called": name},
                         fix=f"`collections.deque(maxlen={name})`, or overwrite the oldest entry",
                     )
@@ -223,7 +223,7 @@ class MemoryGrowth(Rule):
                     f"{evidence['entries']} after "
                     f"{evidence['step'] + 1} steps.",
                     evidence=evidence,
-                    fix="keep what is needed only: the last few, `collections.deque(maxlen=...)`, or a running sum",
+                    fix="keep only what you need: the last few, `collections.deque(maxlen=...)`, or a running sum",
                 )
         for site, evidence, ids in self._found.values():
             used = [self._later[i] for i in ids if i in self._later]
@@ -236,7 +236,7 @@ class MemoryGrowth(Rule):
                 f"{name} grows with every step: {evidence['tensors']} tensors of {evidence['bytes']} bytes after {evidence['step'] + 1} steps, "
                 f"and nothing uses them{' before the end' if used else ''}.",
                 evidence=evidence,
-                fix="keep what is needed only: a number per step, a `collections.deque(maxlen=...)`, or clear it after each epoch",
+                fix="keep only what you need: a number per step, a `collections.deque(maxlen=...)`, or clear it after each epoch",
             )
 
 

@@ -111,7 +111,7 @@ class EvalInTrainMode(Rule):
             if op.arg("training") and op.arg("running_mean") is not None and op.written("training") in ("True", None):
                 self.report(
                     op.site,
-                    f"batch norm uses the statistics of the batch (and changes the running ones) although {call.path} is in eval mode.",
+                    f"batch norm uses the batch statistics (and updates the running ones) although {call.path} is in eval mode.",
                     evidence={"module": call.path, "step": op.step},
                     fix="pass the mode: `F.batch_norm(..., training=self.training)`, or use nn.BatchNorm1d",
                 )
@@ -245,10 +245,10 @@ class EvalInTrainMode(Rule):
             if len(steps) >= 3 and module in self._trained_models:
                 self.report(
                     self._trains.get(module) or root.site,
-                    f"{path} is frozen, weights and the layer before it alike, but it is in train mode: it uses the statistics of each batch, and "
-                    "its running statistics move away from those that its weights were trained with.",
+                    f"{path} is frozen, and so is the layer before it, but it is in train mode: it uses the statistics of each batch, and "
+                    "its running statistics drift away from those its weights were trained with.",
                     evidence={"layer": path, "steps": len(steps), "called_at": root.site},
-                    fix="put the frozen part into eval mode after each `train()`, best in an overridden `train(self, mode=True)`",
+                    fix="put the frozen part into eval mode after each `train()`, preferably by overriding `train(self, mode=True)`",
                     severity="warning",
                 )
                 break
@@ -266,7 +266,7 @@ class EvalInTrainMode(Rule):
             whole = f"{call.path} is evaluated here in train mode"
             bare = (
                 uncalled(self.session.recorder.files(self.session.script), "eval")
-                if id(module) not in self._switches._last
+                if not any(ref() is module for refs in self._evals.values() for ref in refs)
                 else None
             )
             self.report(
@@ -274,9 +274,9 @@ class EvalInTrainMode(Rule):
                 f"{whole if held.place is None else f'eval() of {call.path} does not reach all of it'}: {kinds} "
                 f"{acts} as in training, so the numbers are not those of the trained model.",
                 evidence={"layers": held.kinds, "read_at": str(held.read), "grad_enabled": call.grad_enabled, "step": call.step},
-                fix=f"call `{call.path}.eval()` before evaluating, and `{call.path}.train()` before training goes on"
+                fix=f"call `{call.path}.eval()` before evaluating, and `{call.path}.train()` before training continues"
                 if held.place is None
-                else "keep the layer as an attribute or in an nn.ModuleList, and switch with `eval()` and `train()` alone, which go down to "
+                else "keep the layer as an attribute or in an nn.ModuleList, and switch with `eval()` and `train()` alone, which reach "
                 "every layer",
             )
 
@@ -436,7 +436,7 @@ class TrainInEvalMode(Rule):
                 continue
             call = found.call
             made = self._evals.get(id(call.module))
-            place = _cause_of(made) if made is not None else None
+            place = (_cause_of(made) or _left_at(made)) if made is not None else None
             begun = self._begun.get(id(call.module))
             if place is None and made is not None and begun is not None and begun.code is call.site.code is not made.code:
                 place = begun  # once, before a loop in which another function puts it into eval mode
@@ -451,7 +451,7 @@ class TrainInEvalMode(Rule):
                 place or made or call.site,
                 f"{call.path} is trained in eval mode: {kinds} {off} off, {since}.",
                 evidence={"layers": layers, "eval_at": made, "trained_at": call.site, "step": self.step, "stepped_by": who},
-                fix=f"call `{call.path}.train()` before training (at the beginning of every epoch, when it is evaluated in between)",
+                fix=f"call `{call.path}.train()` before training (at the beginning of every epoch, if you evaluate in between)",
             )
         self._waiting = {i: p for i, p in self._waiting.items() if id(p) not in held}
 
@@ -470,6 +470,23 @@ def _cause_of(site: Site) -> Any:
     if mode is not None and (call.function or "").endswith("train"):
         return assigned_before(site, mode)
     return loop_test(site)
+
+
+def _left_at(site: Site) -> Any:
+    """Of a switch in a context manager the line at whose end it is left, where the mode has to be put back: the `yield` of a function, the
+    `__exit__` of a class. None elsewhere."""
+    function = function_around(site.file, site.line)
+    root = tree(site.file)
+    if function is None or root is None:
+        return None
+    if function.name == "__enter__":
+        owner = next((c for c in ast.walk(root) if isinstance(c, ast.ClassDef) and function in c.body), None)
+        leaves = [f for f in owner.body if isinstance(f, ast.FunctionDef) and f.name == "__exit__"] if owner is not None else []
+        return Place(site.file, leaves[0].lineno) if leaves else None
+    if not any("contextmanager" in ast.unparse(d) for d in function.decorator_list):
+        return None
+    lines = [n.lineno for n in ast.walk(function) if isinstance(n, ast.Yield)]
+    return Place(site.file, lines[0]) if len(lines) == 1 else None
 
 
 def _mode_set(recorder: Any, root: Any, training: bool) -> Any:
@@ -532,6 +549,7 @@ class BatchNormBatchOfOne(Rule):
 
     def __init__(self) -> None:
         self._single: dict[int, Op] = {}  # operations on one image, until a backward has gone through them
+        self._told = False
         self._raised: tuple[BaseException, Op] | None = None
         self._batch: Batch | None = None
 
@@ -543,7 +561,7 @@ class BatchNormBatchOfOne(Rule):
         """Batch norm of one image."""
         x = op.arg("input")
         if isinstance(x, Value) and op.arg("training") and op.arg("running_mean") is not None and op.grad_enabled:
-            if x.ndim >= 4 and x.shape[0] == 1:
+            if x.ndim >= 3 and x.shape[0] == 1:
                 if len(self._single) >= 256:
                     del self._single[next(iter(self._single))]
                 self._single[op.number] = op
@@ -552,8 +570,9 @@ class BatchNormBatchOfOne(Rule):
         """It is trained with: not a dry run to learn shapes."""
         if self._single:
             found = [op for op in ancestors(event.roots) if op.number in self._single]
-            for op in sorted(found, key=lambda op: op.number)[:1]:
-                self._tell(op, "the mean and variance are those of this image alone, and so are the running statistics")
+            for op in sorted(found, key=lambda op: op.number)[: 0 if self._told else 1]:
+                self._told = True
+                self._tell(op, "the mean and variance come from this image alone, and so do the running statistics")
             self._single.clear()
 
     def on_error(self, event: Failure) -> None:
@@ -567,14 +586,14 @@ class BatchNormBatchOfOne(Rule):
     def on_exception(self, event: Failure) -> None:
         """The program ended by it."""
         if self._raised is not None and event.exception is self._raised[0]:
-            self._tell(self._raised[1], "with one value per channel the variance is zero, and PyTorch refuses")
+            self._tell(self._raised[1], "with one value per channel the variance is zero, and PyTorch raises an error")
 
     def _tell(self, op: Op, what: str) -> None:
         shape = op.args["input"].shape
         layer = op.module.path if op.module is not None else "batch_norm"
         batch, site = self._batch, op.module.root.site if op.module is not None else op.site
         evidence = {"layer": layer, "shape": shape, "step": self.step, "layer_at": op.site}
-        fix = "train with batches of two or more, or normalise without the batch (nn.GroupNorm, nn.LayerNorm)"
+        fix = "train with batches of two or more, or use a norm without batch statistics (nn.GroupNorm, nn.LayerNorm)"
         if batch is not None and batch.values and batch.values[0].shape[:1] == (1,):
             loader = batch.loader
             evidence |= {"loader_at": loader.site, "batch_size": loader.batch_size, "position": batch.position}
@@ -585,7 +604,7 @@ class BatchNormBatchOfOne(Rule):
             site = _split_at(op.module.root.inputs) or site if op.module is not None else site
         self.report(
             site,
-            f"{layer} normalises a batch of one (shape {list(shape)}) in train mode: {what}.",
+            f"{layer} normalizes a batch of one (shape {list(shape)}) in train mode: {what}.",
             evidence=evidence,
             fix=fix,
         )
@@ -700,15 +719,15 @@ class FunctionalDropoutAlwaysOn(Rule):
                 what = f"a mask is drawn and multiplied with activations although {first.layer} is in eval mode"
                 fix = "draw and use it only `if self.training`, or use nn.Dropout"
             elif not op.direct:
-                what = f"eval() does not reach this dropout: it is no registered layer of {first.root.path if first.root else 'the model'}"
-                fix = "make the layer in `__init__` and keep it as an attribute or in an nn.ModuleList"
+                what = f"eval() does not reach this dropout: it is not a registered layer of {first.root.path if first.root else 'the model'}"
+                fix = "create the layer in `__init__` and keep it as an attribute or in an nn.ModuleList"
             elif op.name in DROPOUT:
-                what = f"{op.name} drops although {first.layer} is in eval mode: its `training` is " + (
+                what = f"{op.name} is active although {first.layer} is in eval mode: its `training` is " + (
                     "True" if written is not None else "not given, and True by default"
                 )
                 fix = f"pass the mode: `F.{op.name}(x, p, training=self.training)`, or use nn.{_layer(op.name)}"
             else:
-                what = f"{op.name} drops although {first.layer} is in eval mode: it knows no mode, and dropout_p is not zero"
+                what = f"{op.name} is active although {first.layer} is in eval mode: it has no mode of its own, and dropout_p is not zero"
                 fix = "`dropout_p=p if self.training else 0.0`"
             self.report(
                 site,

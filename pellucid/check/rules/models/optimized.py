@@ -27,7 +27,7 @@ class _Known:
 
 
 class _Leaves(Rule):
-    """Which leaves get gradients, and which of them an optimizer or an update by hand changes."""
+    """Which leaves get gradients, and which of them an optimizer or a manual update changes."""
 
     ops: ClassVar[tuple[str, ...]] = ("grad", "copy", "matmul", "mm", "linear", "conv1d", "conv2d")
 
@@ -145,7 +145,7 @@ class ParamReplaced(_Leaves):
     slug = "param-replaced"
     id = "PL504"
     severity = "error"
-    summary = "a parameter was replaced after the optimizer was made"
+    summary = "a parameter was replaced after the optimizer was created"
     covered = ("step-without-backward", "param-not-in-optimizer")
 
     def __init__(self) -> None:
@@ -188,10 +188,10 @@ class ParamReplaced(_Leaves):
         optimizer = event.optimizer.name or "optimizer"
         self.report(
             place or old.optimizer.site,
-            f"{what} is replaced after the optimizer was made: {old.optimizer.class_name} still holds the old parameters, and the new ones "
+            f"{what} is replaced after the optimizer was created: {old.optimizer.class_name} still holds the old parameters, and the new ones "
             "are never trained.",
             evidence={"parameter": f"{title}.{path}", "shape": list(value.shape), "optimizer_made_at": str(old.optimizer.site)},
-            fix=f"make the optimizer after this line (or give the new parameters to `{optimizer}.add_param_group`)",
+            fix=f"create the optimizer after this line (or pass the new parameters to `{optimizer}.add_param_group`)",
             covers=[old.optimizer.site, event.site],
         )
 
@@ -247,6 +247,22 @@ def gathered_at(site: Any) -> Place | None:
             continue
         return Place(site.file, value.lineno)
     return None
+
+
+def exhausted(site: Any) -> Place | None:
+    """The first line that makes a generator, `model.parameters()`, which the call that makes an optimizer is given by its name."""
+    call = site.call if site is not None else None
+    names = {n.id for n in ast.walk(call._node) if isinstance(n, ast.Name)} if call is not None else set()
+    lines = [
+        node.lineno
+        for name in names
+        for node in assignments(site.file, name, 1, site.line)
+        if isinstance(node.value, ast.GeneratorExp)
+        or isinstance(node.value, ast.Call)
+        and getattr(node.value.func, "attr", getattr(node.value.func, "id", ""))
+        in ("parameters", "named_parameters", "filter", "chain", "map")
+    ]
+    return Place(site.file, min(lines)) if lines else None
 
 
 def assigned_after(info: OptimizerInfo, script: str, name: str, inside: bool = False) -> Any:
@@ -352,6 +368,9 @@ class ParamNotInOptimizer(_Leaves):
     def __init__(self) -> None:
         super().__init__()
         self._facts: dict[int, Any] = {}  # by leaf: (group, place, how, name), taken while the leaf lives
+        self._made_anew: dict[int, Any] = {}  # by leaf: where its layer was made, inside of a forward
+        self._anew: dict[Any, set[int]] = {}  # by that place: the leaves that got a gradient
+        self._empty: dict[int, int] = {}  # by optimizer that steps: how many of its groups have no parameters
         self._freed: dict[int, Any] = {}  # by leaf: where it was unfrozen after an optimizer was made
 
     def on_op(self, op: Op) -> None:
@@ -364,9 +383,39 @@ class ParamNotInOptimizer(_Leaves):
             return
         super().on_op(op)
 
+    def on_module_exit(self, call: ModuleCall) -> None:
+        """A layer that is made in the forward that calls it: the next one makes another."""
+        names = self.session.recorder.names
+        if names.within and id(call.module) in names.within and call.grad_enabled and call.module is not None:
+            site = names.site_of(call.module)
+            for p in call.module._parameters.values() if site is not None else ():
+                if p is not None and len(self._made_anew) < 4096:
+                    self._made_anew[self.session.recorder.value(p).id] = site
+
+    def on_backward(self, event: Backward) -> None:
+        """Which of these get gradients."""
+        super().on_backward(event)
+        for a in event.accumulated if self._made_anew else ():
+            site = self._made_anew.get(a.value.id)
+            if site is None or a.onto:
+                continue
+            leaves = self._anew.setdefault(site, set())
+            if a.value.id not in leaves and len(leaves) < 8:
+                leaves.add(a.value.id)
+                if len(leaves) == 6 and not leaves & self.held():
+                    self.report(
+                        site,
+                        "a layer is created here in every forward: its weights are new each time, no optimizer has them, and whatever they learn "
+                        "is lost.",
+                        evidence={"shape": list(a.value.shape), "step": event.step},
+                        fix="create the layer once, in `__init__`",
+                    )
+
     def on_step(self, event: Step) -> None:
         """Leaves that two backward calls have reached and no step has changed are looked at while they live."""
         super().on_step(event)
+        if event.optimizer.steps == 1:
+            self._empty[event.optimizer.number] = sum(not group["params"] for group in event.optimizer.groups)
         if event.optimizer.steps < 4 or event.optimizer.steps % 16 == 0:
             for key, value in self.reached.items():
                 if self.counts[key] >= 2 and key not in self.changed and key not in self._facts:
@@ -385,18 +434,28 @@ class ParamNotInOptimizer(_Leaves):
                 return None
             if value.id in self._freed:
                 place = self._freed[value.id]
-                return ("freed", str(place)), place, "it was unfrozen after the optimizer had been made", value.name or "a tensor"
+                return ("freed", str(place)), place, "it was unfrozen after the optimizer was created", value.name or "a tensor"
             if self._fine_tuned(root):
                 return None
             container = self._container(root)
             made = self._late(value, root, path) if container is None else None
             if made is not None:
-                return ("late", str(made)), made, "it was made after the optimizer", value.name or "a tensor"
+                return ("late", str(made)), made, "it was created after the optimizer", value.name or "a tensor"
             found = ("root", id(root)) if container is None else ("list", str(container[0])), *(container or (None, ""))
         return None if found is None else (*found, value.name or "a tensor")
 
     def finish(self) -> None:
         """Leaves that were reached again and again and that nothing ever changed."""
+        for info in self.optimizers:
+            if self._empty.get(info.number) and (place := exhausted(info.site)) is not None:
+                self.report(
+                    place,
+                    f"{info.class_name} got a generator of parameters that was already exhausted: {self._empty[info.number]} of its groups "
+                    "have no parameters, so nothing is trained.",
+                    evidence={"optimizer": str(info.site), "empty_groups": self._empty[info.number]},
+                    fix="keep a list: `params = list(model.parameters())`",
+                )
+                return
         groups: dict[Any, list[int]] = {}
         for key, facts in self._facts.items():
             if facts is None or key in self.changed or key in self.read or key in self.loaded or key in self.held():
@@ -422,7 +481,7 @@ class ParamNotInOptimizer(_Leaves):
                     return (
                         ("attribute", str(place), name),
                         place,
-                        f"`self.{name}` is no nn.Parameter, so the module does not know it",
+                        f"`self.{name}` is not an nn.Parameter, so the module does not know it",
                     )
         return (("tensor", value.id), None, "") if value.name is not None else None
 
@@ -437,7 +496,7 @@ class ParamNotInOptimizer(_Leaves):
                     kind = "nn.ModuleDict" if isinstance(held, dict) else "nn.ModuleList"
                     return (
                         place,
-                        f"`self.{name}` is a plain {type(held).__name__}, which a module does not look into; {kind} registers them",
+                        f"`self.{name}` is a plain {type(held).__name__}, which a module does not search; {kind} registers them",
                     )
         return None
 
@@ -490,16 +549,16 @@ class ParamNotInOptimizer(_Leaves):
         one = len(names) == 1
         self.report(
             site or gathered_at(best.site) or best.site,
-            f"{names[0] if one else f'{names[0]} and {len(names) - 1} more'} got gradients again and again and "
+            f"{names[0] if one else f'{names[0]} and {len(names) - 1} more'} got gradients in every step and "
             f"{'is' if one else 'are'} in no optimizer: nothing trains {'it' if one else 'them'}{'; ' + how if how else ''}.",
             evidence={
                 "parameters": names[:8],
                 "backward_calls": self.counts[keys[0]],
                 "optimizer": f"{best.class_name} at {best.site}",
             },
-            fix=f"give it to the optimizer, too: `{best.name or 'optimizer'}.add_param_group(...)`, or make the optimizer later"
+            fix=f"give it to the optimizer, too: `{best.name or 'optimizer'}.add_param_group(...)`, or create the optimizer later"
             if "optimizer" in how
-            else "register it with the model, so that `model.parameters()` has it"
+            else "register it with the model, so that `model.parameters()` includes it"
             if how
-            else f"give it to {best.class_name}, or freeze it with `requires_grad_(False)` if it is to stay as it is",
+            else f"give it to {best.class_name}, or freeze it with `requires_grad_(False)` if it should stay as it is",
         )

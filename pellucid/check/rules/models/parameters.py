@@ -20,6 +20,7 @@ from ..source.places import (
     overridden,
     tree,
 )
+from .constants import Constants
 from .thawing import Waiting
 
 
@@ -142,13 +143,13 @@ class ParamUnused(Rule):
             place, name, op = self._dropped[ids[0]]
             self.report(
                 place,
-                f"what is computed with {name or 'a parameter'}{f' and {len(ids) - 1} more' if len(ids) > 1 else ''} is dropped here: no loss is "
-                "made of it, and no backward ever reaches them.",
+                f"what is computed with {name or 'a parameter'}{f' and {len(ids) - 1} more' if len(ids) > 1 else ''} is discarded here: no loss is "
+                "computed from it, and no backward ever reaches them.",
                 evidence={
                     "parameters": [n for i in ids if (n := self._dropped[i][1])][:8],
                     "last_operation": f"{op.name} at {op.site}",
                 },
-                fix="add it to the loss, or leave this part out of the model",
+                fix="add it to the loss, or remove this part from the model",
             )
         for key, (unused, title) in self._found.items():
             if len(self._patterns.get(key, ())) != 1:  # never called in training, or not always the same parts of it
@@ -161,7 +162,7 @@ class ParamUnused(Rule):
                     f"{title}.{path} is registered and never used: no operation of the whole run reads "
                     f"{'it' if members == [path] else 'its parameters'}.",
                     evidence={"parameters": [f"{title}.{m}" for m in members][:8], "steps": self.step},
-                    fix="use it in `forward`, or take it out of the model",
+                    fix="use it in `forward`, or remove it from the model",
                 )
 
     def _look(self, root: Any) -> None:
@@ -218,7 +219,7 @@ class ParamFrozen(Rule):
     severity = "error"
     summary = "a parameter is frozen by accident"
     covered = ("step-without-backward",)
-    ops = ("requires_grad", "requires_grad_", *_PRODUCTS)
+    ops = ("requires_grad", "requires_grad_", *_PRODUCTS, *Constants.ops)
 
     def __init__(self) -> None:
         self._frozen: dict[int, tuple[Value, Site | None]] = {}  # by id: where requires_grad was last set to False
@@ -228,12 +229,16 @@ class ParamFrozen(Rule):
         self._told: set[Any] = set()
         self._plain: dict[int, int] = {}  # by id of a tensor that stands where a weight should: the step at which it was last seen
         self._waiting = Waiting(self)
+        self._constants = Constants(self)
         self._last: dict[int, Value] = {}  # by root module: the weight of the last product in it
         self._since = 0  # the step at which the last optimizer was made
         self._stepped: set[int] = set()  # leaves that some optimizer has changed
 
     def on_op(self, op: Op) -> None:
         """`p.requires_grad = False`, `p.requires_grad_(False)`; a product with something that is no parameter."""
+        if op.name in Constants.ops:
+            self._constants.see(op)
+            return
         if op.name in _PRODUCTS:
             if op.grad_enabled and op.module is not None and not op.inplace:
                 self._weight(op)
@@ -272,9 +277,10 @@ class ParamFrozen(Rule):
                     recorder = self.session.recorder
                     self.report(
                         attribute_place(recorder, module, name) or made.site,
-                        f"`self.{name}` is drawn at random and is no nn.Parameter: {op.name} uses it like a weight, and nothing ever trains it.",
+                        f"`self.{name}` is initialized randomly but is not an nn.Parameter: {op.name} uses it like a "
+                        "weight, and nothing ever trains it.",
                         evidence={"attribute": name, "shape": list(value.shape), "used_at": str(op.site)},
-                        fix=f"`self.{name} = nn.Parameter(...)`; if it is to stay as it is, `self.register_buffer({name!r}, ...)`",
+                        fix=f"`self.{name} = nn.Parameter(...)`; if it should stay as it is, `self.register_buffer({name!r}, ...)`",
                     )
                     return
                 call = call.parent
@@ -300,7 +306,7 @@ class ParamFrozen(Rule):
                     wrong = [p for p in m.parameters() if p.requires_grad is not wanted]
                     if wrong:
                         self._attribute(
-                            f"{title}.{path}" if path else title, site, name, wanted, len(wrong), "a module has no such switch"
+                            f"{title}.{path}" if path else title, site, name, wanted, len(wrong), "modules have no such attribute"
                         )
         for path, p in root.named_parameters():
             for name in (*_MISSPELLED, "requires_grad_"):
@@ -402,7 +408,7 @@ class ParamFrozen(Rule):
                     f"`from_pretrained` freezes the embedding unless it gets `freeze=False`: {value.name or 'its weight'} is given to the "
                     "optimizer and never changes.",
                     evidence={"parameter": value.name, "shape": list(value.shape)},
-                    fix="`from_pretrained(vectors, freeze=False)` to train it; say `freeze=True` if it is to stay as it is",
+                    fix="`from_pretrained(vectors, freeze=False)` to train it; say `freeze=True` if it should stay as it is",
                 )
 
     def frozen_sites(self) -> list[tuple[Value, Any]]:
@@ -432,7 +438,7 @@ class ParamFrozen(Rule):
             kept, other = ("weight", "bias") if bias.requires_grad else ("bias", "weight")
             self.report(
                 place,
-                f"of {recorder.names.parameter(weight if kept == 'weight' else bias)} and its {other} only the first is frozen here: a layer is "
+                f"of {recorder.names.parameter(weight if kept == 'weight' else bias)} and its {other} only the first is frozen here: the layer is "
                 "cut in two.",
                 evidence={"layer": type(module).__name__, "frozen": kept},
                 fix="choose whole layers: go over `model.children()` or over names, not over a slice of `model.parameters()`",
@@ -462,9 +468,9 @@ class ParamFrozen(Rule):
                 self._told.add(place)
                 self.report(
                     place,
-                    f"{weight.name} is frozen with the rest: the last layer has the random numbers that it was made with, and nothing trains it.",
+                    f"{weight.name} is frozen with the rest: the last layer keeps its random initial values, and nothing trains it.",
                     evidence={"parameter": weight.name, "shape": list(weight.shape)},
-                    fix="leave the new last layer free, too",
+                    fix="unfreeze the new last layer",
                     severity="warning",
                 )
 
@@ -482,10 +488,11 @@ class ParamFrozen(Rule):
             if not others or place in self._told:
                 continue
             self._told.add(place)
+            test = _test_around(place)
             self.report(
-                _loop_over_parameters(place) or place,
-                f"{own[0].name or 'an adapter'} and {len(own) - 1} more are frozen here with the model that they were put into, and stay so while "
-                "another part is trained: they adapt nothing.",
+                Place(place.file, test[0]) if test is not None else _loop_over_parameters(place) or place,
+                f"{own[0].name or 'an adapter'} and {len(own) - 1} more are frozen here with the model they were added to, and stay frozen while "
+                "another part is trained: they never adapt.",
                 evidence={"parameters": [v.name for v in own[:8]], "frozen_with_them": len(others)},
                 fix="unfreeze them as well: `model.adapter.requires_grad_(True)`",
                 severity="warning",
@@ -523,6 +530,7 @@ class ParamFrozen(Rule):
 
     def finish(self) -> None:
         """Optimizers that had nothing to train to the end; switches that the last lines of the program set; `==` for `=`."""
+        self._constants.finish()
         self._waiting.finish()
         for what, count in self._idle.values():
             if count >= 2:
@@ -552,7 +560,7 @@ class ParamFrozen(Rule):
             "site": place or copied or self._defined(frozen[0]) or symptom,
             "message": f"{seen}; {names[0]} was {'copied from a frozen one' if copied is not None else 'frozen'} here.",
             "evidence": {"parameters": names[:8], "frozen": len(frozen), "used_at": str(symptom)},
-            "fix": "freeze only what is to stay as it is: exclude the part that is trained, or set `requires_grad_(True)` on it",
+            "fix": "freeze only what should stay as it is: exclude the trained part, or call `requires_grad_(True)` on it",
             "covers": [symptom],
         }
 

@@ -69,7 +69,7 @@ class ParamShared(Rule):
         holders: dict[tuple[type, str], dict[int, list[tuple[str, Any, Any]]]] = {}
         for path, module in root.named_modules():
             name = f"{title}{'.' + path if path else ''}"
-            if type(module).__name__ in ("Sequential", "ModuleList", "ModuleDict"):
+            if type(module).__name__ in ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):
                 self._container(module, name)
             elif is_users(recorder, module):
                 self._default(module, name)
@@ -84,8 +84,9 @@ class ParamShared(Rule):
 
     def _container(self, module: Any, name: str) -> None:
         places: dict[Any, list[str]] = {}
-        for key, child in module._modules.items():
-            own = [] if child is None else [id(p) for p in child.parameters()]
+        held = {**module._modules, **module._parameters}
+        for key, child in held.items():
+            own = [] if child is None else [id(child)] if key in module._parameters else [id(p) for p in child.parameters()]
             if own:
                 # Copies that share all they have: of one parameter alone it may be a tie, as that of an embedding and an output layer.
                 places.setdefault((type(child), *own) if len(own) > 1 else id(child), []).append(key)
@@ -93,10 +94,10 @@ class ParamShared(Rule):
         for keys in places.values():
             if len(keys) < 2:
                 continue
-            child = module._modules[keys[0]]
+            child = held[keys[0]]
             made = recorder.names.site_of(module)
             site = repeated_at(recorder.names.site_of(child), recorder) or repeated_at(made, recorder)
-            if site is None and module._modules[keys[1]] is not child:
+            if site is None and held[keys[1]] is not child:
                 site = copied_at(made.file if made is not None else "") or copied_at(self.session.script)
             if site is None:
                 site = appended_at(made, name.split(".")[-1]) or repeated_in(made.file if made is not None else "") or made
@@ -117,13 +118,14 @@ class ParamShared(Rule):
                     self._tell(
                         Place(code.co_filename, code.co_firstlineno),
                         child,
-                        f"the default of {parameter.name!r} is one module, made when the class was: all {type(module).__name__} share it",
+                        f"the default of {parameter.name!r} is one module, created together with the class: all {type(module).__name__} share it",
                         [f"{name}.{key}"],
                     )
 
     def _attributes(self, module: Any, name: str) -> None:
         """`self.fc2 = self.fc1`, `self.target = self.online`: two names that speak of two modules."""
         items = [(k, m, [id(p) for p in m.parameters()]) for k, m in module._modules.items() if m is not None]
+        items += [(k, p, [id(p)]) for k, p in module._parameters.items() if p is not None]
         items = [item for item in items if item[2]]
         for i, (first, a, mine) in enumerate(items):
             for second, b, others in items[i + 1 :]:
@@ -154,7 +156,7 @@ class ParamShared(Rule):
             self._tell(
                 site,
                 child,
-                f"{len(places)} {kind.__name__} modules have got the same {type(child).__name__} as their `{key}`",
+                f"{len(places)} {kind.__name__} modules have the same {type(child).__name__} as their `{key}`",
                 names,
             )
 
@@ -241,7 +243,7 @@ class ParamShared(Rule):
             self._told.add(place)
             self._report(
                 place,
-                f"`{name}` holds the living parameters and no copy of them: they are trained on, and what is written there is written to the model.",
+                f"`{name}` holds the model's own parameters instead of copies: they continue to be trained, and writes to it change the model.",
                 [name], sum(int(t.numel()) for t in tensors),
                 "keep copies: `p.detach().clone()`",
             )  # fmt: skip
@@ -266,7 +268,9 @@ class ParamShared(Rule):
                     self._told.add(made.site)
                     names = [f"{self.session.recorder.names.root_name(r)}.{q}" for r, q in ((other[0], other[1]), (root, path))]
                     self._report(
-                        made.site, f"{names[1]} gets the memory of {names[0]} here and no copy: an update of one changes the other.", names, v.numel,
+                        made.site,
+                        f"{names[1]} shares the memory of {names[0]} here instead of copying it: an update of one changes the other.",
+                        names, v.numel,
                         "copy the numbers: `target.data.copy_(source.data)`, or `source.data.clone()`",
                     )  # fmt: skip
 
@@ -292,7 +296,7 @@ class ParamShared(Rule):
                 return
             self._report(
                 place,
-                "this state dictionary holds the living parameters and no copy of them: they are trained on, and loading it again "
+                "this state dictionary holds the model's own parameters instead of copies: they continue to be trained, and loading it again "
                 "changes nothing.",
                 [target.name or "a parameter"], target.numel,
                 "keep a copy: `copy.deepcopy(model.state_dict())`",
@@ -301,12 +305,18 @@ class ParamShared(Rule):
     # ---- telling -----------------------------------------------------------------------------------------------------
     def _tell(self, site: Any, child: Any, seen: str, paths: list[str]) -> None:
         self._report(
-            site, f"{seen}: one set of parameters instead of {max(2, len(paths))}.", paths, int(sum(p.numel() for p in child.parameters())),
-            "make a new module for each place, or `copy.deepcopy` one (sharing on purpose: say so in a variable's name, or silence this line)",
+            site, f"{seen}: one set of parameters instead of {max(2, len(paths))}.", paths, _count(child),
+            "create a new one for each place, or use `copy.deepcopy` (if sharing is intended, give it a variable with a "
+            "telling name, or silence this line)",
         )  # fmt: skip
 
     def _report(self, site: Any, message: str, paths: list[str], count: int, fix: str) -> None:
         self.report(site, message, evidence={"places": paths[:8], "parameters_of_one": count}, fix=fix)
+
+
+def _count(child: Any) -> int:
+    """The numbers in a module's parameters, or in a parameter."""
+    return int(sum(p.numel() for p in child.parameters()) if hasattr(child, "parameters") else child.numel())
 
 
 def _parameters(module: Any) -> Any:

@@ -93,9 +93,10 @@ class Waiting:
                     if frozen:
                         self.rule.report(
                             Place(file, node.lineno),
-                            f"`{ast.unparse(test)}` was never true, and now it is {now} and past {then}: what is to be unfrozen here stays frozen.",
+                            f"`{ast.unparse(test)}` was never true, and now it is {now} and past {then}: the parameters "
+                            "that should be unfrozen here stay frozen.",
                             evidence={"frozen": len(frozen), "parameters": frozen[:8]},
-                            fix=f"`{ast.unparse(test.left)} >= {ast.unparse(test.comparators[0])}`, so that a run that begins later gets there, too",
+                            fix=f"`{ast.unparse(test.left)} >= {ast.unparse(test.comparators[0])}`, so that a resumed run reaches it too",
                         )
                     return
             frame = frame.f_back
@@ -121,7 +122,7 @@ class Waiting:
                 f"{own[0].name or 'a parameter'} and {len(own) - 1} more are frozen here while their optimizer goes on, and the lines of "
                 f"`{function.name}` that should unfreeze them again never do.",
                 evidence={"frozen": len(own), "parameters": [n for v in own[:8] if (n := v.name)]},
-                fix="keep the parameters in a list: a generator can be gone through only once, and what is frozen then is no longer found by "
+                fix="keep the parameters in a list: a generator can be iterated only once, and frozen parameters are no longer found by "
                 "`if p.requires_grad`",
             )
 
@@ -163,10 +164,11 @@ class Waiting:
                     if beyond and ast.unparse(test.left) == ast.unparse(loop.target):
                         self.rule.report(
                             Place(file, node.lineno),
-                            f"`{ast.unparse(test)}` is never true in a loop over `{ast.unparse(loop.iter)}`: what is to be unfrozen here stays "
+                            f"`{ast.unparse(test)}` is never true in a loop over `{ast.unparse(loop.iter)}`: the parameters "
+                            "that should be unfrozen here stay "
                             "frozen.",
                             evidence={"frozen": len(frozen), "parameters": frozen[:8]},
-                            fix="compare with a round that the loop comes to",
+                            fix="compare with a value that the loop reaches",
                         )
                         return
 
@@ -179,7 +181,7 @@ class Waiting:
                 self.rule._told.add(place)
                 self.rule.report(
                     place,
-                    f"{values[0].name or 'a parameter'}{f' and {len(values) - 1} more' if len(values) > 1 else ''} have a learning rate of their own "
+                    f"{values[0].name or 'a parameter'}{f' and {len(values) - 1} more' if len(values) > 1 else ''} have their own learning rate "
                     "in the optimizer, and are frozen here from the first step to the last.",
                     evidence={"parameters": [n for v in values[:8] if (n := v.name)]},
                     fix="do not freeze them, or leave them out of the optimizer",

@@ -77,15 +77,15 @@ class Nondeterminism(Rule):
             # The step itself is one write; what was loaded or drawn anew after the seed has more.
             if ref is not None and ref() is value.tensor and self.session.engine.version(value.tensor) <= version + 1:
                 name = value.parameter or "a parameter"
-                self._late(self._seeded["torch"], f"{name} and the rest of its model have been drawn", site)
+                self._late(self._seeded["torch"], f"{name} and the rest of its model were drawn", site)
                 return
 
     def _late(self, event: Seeded, what: str, site: Site | None) -> None:
         self.report(
             event.site,
-            f"torch is seeded here after {what}: those numbers are others in each run.",
+            f"torch is seeded here after {what}: those numbers differ from run to run.",
             evidence={"drawn_at": site, "seed": event.seed},
-            fix="seed before anything random is done, models included: their parameters are drawn when they are made",
+            fix="seed before anything random happens, including the creation of models, which draws their parameters",
         )
 
     def on_call(self, event: Called) -> None:
@@ -129,16 +129,16 @@ class Nondeterminism(Rule):
         for site, text in unordered(self._files()):
             self.report(
                 site,
-                f"`{text}` numbers the strings of a set, whose order is another one in each run (PYTHONHASHSEED), while torch is seeded.",
+                f"`{text}` numbers the strings of a set, whose order differs from run to run (PYTHONHASHSEED), while torch is seeded.",
                 evidence={"seeded_at": seeded.site, "seed": seeded.seed},
                 fix="sort the set first: `sorted(...)`",
             )
         for site, call, why in unseeded(self._files()):
             self.report(
                 site,
-                f"`{call}` {why}, which is another one in each run, while other streams are seeded.",
+                f"`{call}` {why}, which differs from run to run, while other streams are seeded.",
                 evidence={"seeded_at": seeded.site, "seed": seeded.seed},
-                fix="give it a seed of the program's, as the other streams have one",
+                fix="seed it, like the other streams",
             )
 
     def _never_seeded(self) -> None:
@@ -149,7 +149,7 @@ class Nondeterminism(Rule):
             self.report(
                 event.site,
                 f"{'NumPy' if event.library == 'numpy' else 'Python'}'s stream is seeded here, and torch's is not: {self._first.name} in line "
-                f"{self._first.site.line if self._first.site is not None else '?'} draws other numbers in each run.",
+                f"{self._first.site.line if self._first.site is not None else '?'} draws different numbers in each run.",
                 evidence={"seed": event.seed, "drawn_at": self._first.site},
                 fix=f"seed it too: `torch.manual_seed({event.seed})`",
             )
@@ -161,16 +161,16 @@ class Nondeterminism(Rule):
             if not _only_compared(file, line):
                 self.report(
                     Place(file, line),
-                    f"`{text}` takes the hash of something that has another one in each run (PYTHONHASHSEED, addresses), while torch is seeded.",
+                    f"`{text}` uses a hash that differs from run to run (PYTHONHASHSEED, addresses), while torch is seeded.",
                     evidence=evidence,
                     fix="use a hash that is always the same: `zlib.crc32(text.encode())`, or number the values in sorted order",
                 )
         for (file, line), text in self._streams.items():
             self.report(
                 Place(file, line),
-                f"`{text}` makes a stream without a seed, which is another one in each run, while other streams are seeded.",
+                f"`{text}` makes a stream without a seed, which differs from run to run, while other streams are seeded.",
                 evidence=evidence,
-                fix="give it a seed of the program's, as the other streams have one",
+                fix="seed it, like the other streams",
             )
         drawn = [s for s in self._seeds if abs(s) >= 1000]
         for file in self._files():
@@ -179,9 +179,9 @@ class Nondeterminism(Rule):
                 for place, text in _changing_seeds(file):
                     self.report(
                         place,
-                        f"`{text}` makes a seed out of something that changes, and that is the one which was used ({drawn[0]}).",
+                        f"`{text}` computes the seed from something that changes, and that seed was used ({drawn[0]}).",
                         evidence=evidence,
-                        fix="take the number that was asked for, 0 too: `if seed is None`",
+                        fix="use the given number, even if it is 0: `if seed is None`",
                     )
             for place, text, why in _by_clock_or_files(file):
                 self.report(place, f"`{text}` {why}, while torch is seeded.", evidence=evidence, fix=_FIXES[why])
@@ -207,7 +207,12 @@ class Nondeterminism(Rule):
             return None
         names = {"numpy": _imported(tree, "numpy.random"), "random": _imported(tree, "random")}
         numpy_names = _imported(tree, "numpy")
-        calls = sorted((n for n in ast.walk(tree) if isinstance(n, ast.Call)), key=lambda n: (n.lineno, n.col_offset))
+        waits = {  # how long something waits is no part of the result
+            id(c) for n in ast.walk(tree) if isinstance(n, ast.Call) and called(n) == "sleep" for a in n.args for c in ast.walk(a)
+        }
+        calls = sorted(
+            (n for n in ast.walk(tree) if isinstance(n, ast.Call) and id(n) not in waits), key=lambda n: (n.lineno, n.col_offset)
+        )
         for n in calls:
             written = ast.unparse(n.func)
             head, _, last = written.rpartition(".")
@@ -251,7 +256,7 @@ def unseeded(files: Iterable[str]) -> Iterator[tuple[Any, str, str]]:
             if name in _STREAMS_MADE and nothing and not text.startswith("self."):
                 yield Place(file, node.lineno), text, "makes a stream without a seed"
             elif name in ("seed", "manual_seed") and nothing and isinstance(node.func, ast.Attribute):
-                yield Place(file, node.lineno), text, "seeds a stream with a number of the system's"
+                yield Place(file, node.lineno), text, "seeds a stream from the system"
             elif name in SEEDING and any(isinstance(n, ast.Call) and called(n) in _CHANGING for a in given for n in ast.walk(a)):
                 yield Place(file, node.lineno), text, "seeds a stream with a number that changes"
             elif name == "SystemRandom" or text.startswith("secrets."):
@@ -357,13 +362,15 @@ def _changing_seeds(file: str) -> Iterator[tuple[Place, str]]:
                 yield Place(file, line), ast.unparse(value)
 
 
-_CLOCK = "ends when the clock says so, after another number of steps in each run"
-_LISTING = "gives files in the order that the disk happens to have them in"
+_CLOCK = "ends by the clock, after a different number of steps in each run"
+_LISTING = "lists files in an arbitrary order"
+_FINISHED = "returns results in the order in which they happen to finish"
 _ADDRESS = "sorts by addresses or hashes, which differ from run to run"
 _FIXES = {
     _CLOCK: "count steps or epochs",
     _LISTING: "sort them: `sorted(...)`",
-    _ADDRESS: "sort by something that belongs to the values: a name, a number",
+    _FINISHED: "take them in the order in which they were submitted: `pool.map(...)`, `pool.imap(...)`, `[job.result() for job in jobs]`",
+    _ADDRESS: "sort by a property of the values: a name, a number",
 }
 
 
@@ -387,12 +394,26 @@ def _by_clock_or_files(file: str) -> Iterator[tuple[Place, str, str]]:
             if name in ("listdir", "scandir", "iterdir", "iglob") or name in ("glob", "rglob") and node.args:
                 if id(node) not in kept and not _sorted_later(root, node):
                     yield Place(file, node.lineno), ast.unparse(node), _LISTING
+            elif name in ("as_completed", "imap_unordered"):
+                loop = next((n for n in ast.walk(root) if _in_order(n) is node), None)
+                if isinstance(loop, (ast.Call, ast.ListComp, ast.For)) and not _sorted_later(root, loop) and not _keyed(loop):
+                    yield Place(file, node.lineno), ast.unparse(node), _FINISHED
             elif name in ("sorted", "sort"):
                 for k in node.keywords:
                     body = k.value.body if isinstance(k.value, ast.Lambda) else None
                     by = called(body) if isinstance(body, ast.Call) else k.value.id if isinstance(k.value, ast.Name) else ""
                     if k.arg == "key" and by in ("id", "hash"):
                         yield Place(file, node.lineno), ast.unparse(node), _ADDRESS
+
+
+def _keyed(loop: ast.AST) -> bool:
+    """Whether a loop or a list keeps with each result what it belongs to (`names[job]`, `(index, row)`): it can be put in order."""
+    bodies = loop.body if isinstance(loop, ast.For) else [loop.elt] if isinstance(loop, ast.ListComp) else []
+    target = loop.target if isinstance(loop, ast.For) else loop.generators[0].target if isinstance(loop, ast.ListComp) else None
+    names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)} if target is not None else set()
+    return any(
+        isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Name) and n.slice.id in names for part in bodies for n in ast.walk(part)
+    )  # fmt: skip
 
 
 _NO_ORDER = frozenset({"sorted", "set", "frozenset", "len", "sum", "max", "min", "any", "all", "Counter"})

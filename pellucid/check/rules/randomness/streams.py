@@ -31,7 +31,7 @@ from ...events import (
 )
 from ...recording.signatures import RANDOM
 from ...rule import Rule
-from ..source.places import Place, assignments, function_around
+from ..source.places import Place, assigned_before, assignments, function_around
 from ..source.places import tree as parsed
 
 DROPOUT = frozenset("dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout".split())
@@ -134,6 +134,7 @@ class SameMask(Rule):
         self._places: dict[Any, _Drawn] = {}
         self._fresh: dict[int, _Drawn] = {}  # by number of a draw, until a backward has gone through it
         self._masks: dict[int, list[int]] = {}  # by number of the Value: steps in which it was used; [-1]: no mask
+        self._met: dict[int, set[bytes]] = {}  # by number of the Value: what data of a batch's shape it was multiplied with
         self._trained: list[_Drawn] = []  # draws of this step that are trained with
         self._seed: Site | None = None  # where the stream was seeded last
         self._seeds: dict[Site | None, int] = {}
@@ -162,7 +163,7 @@ class SameMask(Rule):
                 site,
                 f"this {what} in each of {count} calls: all draw the same numbers.",
                 evidence={"calls": count, "steps": steps},
-                fix="make and seed the stream once, outside of the loop",
+                fix="create and seed the generator once, outside the loop",
             )
 
     def on_seed(self, event: Seeded) -> None:
@@ -217,7 +218,7 @@ class SameMask(Rule):
         if count == 8:
             self.report(
                 op.site,
-                f"what {op.name} draws is the same in {count} samples one after another: its generator begins anew for each.",
+                f"what {op.name} draws is the same in {count} samples one after another: its generator restarts for each.",
                 evidence={"shape": list(array.shape)},
                 fix="seed with the number of the sample as well, or make the generator once",
             )
@@ -258,6 +259,16 @@ class SameMask(Rule):
                     )
                 return
 
+    def _other(self, x: Value, mask: Value) -> bool:
+        """Whether other data meet a mask than ever before."""
+        array = x.numpy()
+        seen = self._met.setdefault(mask.number, set())
+        met = array.reshape(-1)[:16].tobytes() if array is not None and len(seen) < 64 else None
+        if met is None or met in seen:
+            return False
+        seen.add(met)
+        return True
+
     def _varies(self, x: Value, base: Value) -> bool:
         """Whether a value is made of rows that are others in each step, and not of the fixed numbers themselves."""
         varies = False
@@ -273,11 +284,28 @@ class SameMask(Rule):
         if not op.grad_enabled or len(op.inputs) != 2:
             return
         for x, mask in (op.inputs, op.inputs[::-1]):
-            if not x.requires_grad or x.is_leaf or mask.requires_grad or not mask.is_floating_point or mask.numel < SEEN:
+            switched = op.site is not None and "training" in op.site.code.co_names  # a dropout of the program's own
+            whole = x.shape == mask.shape and mask.numel >= SEEN or switched and mask.numel >= 8
+            if (
+                not x.requires_grad
+                and x.ndim > 1
+                and x.shape[0] > 1
+                and whole
+                and mask.is_floating_point
+                and not mask.requires_grad
+            ):
+                if mask.step < self.step and self._masks.get(mask.number) != [-1] and self._other(x, mask):
+                    self._again(mask, op, self._is_mask)
+            if (
+                not x.requires_grad
+                or x.is_leaf
+                or mask.requires_grad
+                or not mask.is_floating_point
+                or mask.numel < (8 if switched else SEEN)
+            ):
                 continue
-            only_training = op.site is not None and "training" in op.site.code.co_names
             self._again(
-                mask, op, lambda drawn, meant=not only_training: self._is_mask(drawn) and not (meant and self._registered(drawn))
+                mask, op, lambda drawn, meant=not switched: self._is_mask(drawn) and not (meant and self._registered(drawn))
             )
 
     def _rescaled(self, op: Op) -> None:
@@ -287,7 +315,7 @@ class SameMask(Rule):
             return
         for x, mask in (made.inputs, made.inputs[::-1]):
             if x.requires_grad and not x.is_leaf and not mask.requires_grad and mask.is_floating_point and mask.numel >= 8:
-                self._again(mask, made, self._plain)
+                self._again(mask, made, self._plain, ~mask.number)  # it was no mask to the product
 
     def _noise(self, op: Op) -> None:
         """Activations plus noise of their own shape that was drawn in an earlier step, in a model in train mode."""
@@ -321,13 +349,14 @@ class SameMask(Rule):
     def _registered(self, value: Value) -> bool:
         return any(b is value.tensor for m in self.session.recorder.names.alive() for b in m._buffers.values())
 
-    def _again(self, mask: Value, op: Op, kind: Any) -> None:
+    def _again(self, mask: Value, op: Op, kind: Any, key: int | None = None) -> None:
         """Note a use of something that may have been drawn once; report it at the fourth step."""
-        steps = self._masks.get(mask.number)
+        key = mask.number if key is None else key
+        steps = self._masks.get(key)
         if steps is None:
             if len(self._masks) > 10_000:
                 self._masks.clear()
-            steps = self._masks[mask.number] = [] if kind(mask) else [-1]
+            steps = self._masks[key] = [] if kind(mask) else [-1]
         if steps[:1] == [-1] or steps[-1:] == [self.step]:
             return
         steps.append(self.step)
@@ -398,17 +427,23 @@ class SameMask(Rule):
         if self._seeds.get(self._seed, 0) > 1 and "Generator" not in str(op.args.get("generator")):
             self.report(
                 self._seed,
-                f"the stream is seeded anew here again and again, so {what}{place} repeats: it was drawn before in each of the last steps.",
+                f"the stream is reseeded here again and again, so {what}{place} repeats: each of the last steps drew the same.",
                 evidence=evidence,
                 fix="seed once, at the beginning of the program",
                 covers=[self._seed],
             )
         else:
+            written = op.written("generator") if op.direct else None
+            made = (
+                assigned_before(op.site, written)
+                if written is not None and op.site is not None and written.isidentifier()
+                else None
+            )
             self.report(
-                op.site,
-                f"{what}{place} repeats from step to step: its generator begins anew each time.",
+                made or op.site,
+                f"{what}{place} repeats from step to step: its generator restarts each time.",
                 evidence=evidence,
-                fix="make and seed the generator once, outside of the loop",
+                fix="create and seed the generator once, outside the loop",
             )
 
 
@@ -501,7 +536,7 @@ class SameWorkerSeed(Rule):
             if count == 2:
                 self.report(
                     _seeded_in(self._kinds.get(loader.number), self.session.recorder) or loader.site,
-                    f"the {loader.workers} workers of this loader give the same batches, one after another: each goes through the same numbers.",
+                    f"the {loader.workers} workers of this loader return the same batches, one after another: each iterates over the same numbers.",
                     evidence={"workers": loader.workers, "loader_at": loader.site},
                     fix="let each worker take its share, and seed it with its number: `torch.utils.data.get_worker_info().id`",
                 )
@@ -521,7 +556,7 @@ class SameWorkerSeed(Rule):
                     site,
                     f"every one of the {loader.workers} workers is seeded with the same number here: `{call}` does not depend on the worker.",
                     evidence={"loader_at": loader.site, "workers": loader.workers, "call": call},
-                    fix="use a seed of the worker's own: `torch.initial_seed() % 2**32`, or add the worker's number",
+                    fix="give each worker its own seed: `torch.initial_seed() % 2**32`, or add the worker's number",
                 )
             return  # it may well seed what the data set holds
         for name, place in self._streams(loader.dataset):
@@ -529,7 +564,7 @@ class SameWorkerSeed(Rule):
                 place or loader.site,
                 f"each of the {loader.workers} workers gets a copy of {name}, in the same state: all draw the same random numbers.",
                 evidence={"workers": loader.workers, "stream": name, "loader_at": loader.site},
-                fix="make the stream in the worker: seed it from `torch.initial_seed()` in a `worker_init_fn` (or draw with torch, whose "
+                fix="create the generator in the worker: seed it from `torch.initial_seed()` in a `worker_init_fn` (or draw with torch, whose "
                 "stream every worker has of its own)",
             )
             return

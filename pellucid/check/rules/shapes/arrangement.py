@@ -90,15 +90,15 @@ class ReshapeNotTranspose(Rule):
         moved = next(n for n in outs if n in ins)
         written = op.written("input") if op.method and op.direct else None
         message = (
-            f"{op.name} from {list(source.shape)} to {list(made.shape)} keeps the order of the numbers: the axis of {moved} that comes out "
-            "is not the one that went in, but pieces of several."
+            f"{op.name} from {list(source.shape)} to {list(made.shape)} keeps the order of the numbers: the new axis of size {moved} "
+            "mixes pieces of several old axes."
         )
         self._waiting.append(
             (
                 cause_site(op),
                 message,
                 {"from": list(source.shape), "to": list(made.shape), "operation": op.name, "of": written},
-                "exchange axes with `transpose` or `permute`" + _how(source.shape, made.shape),
+                "swap axes with `transpose` or `permute`" + _how(source.shape, made.shape),
             )
         )
         if self._trains:
@@ -127,11 +127,11 @@ class ReshapeNotTranspose(Rule):
                     (
                         event.site,
                         (
-                            f"reshape of an array from {list(before)} to {list(after)} keeps the order of the numbers: the axis of {moved} that "
-                            "comes out is not the one that went in, but pieces of several."
+                            f"reshape of an array from {list(before)} to {list(after)} keeps the order of the numbers: the new axis of size {moved} "
+                            "mixes pieces of several old axes."
                         ),
                         {"from": list(before), "to": list(after), "operation": "numpy.reshape"},
-                        "exchange axes with `transpose`" + _how(before, after),
+                        "swap axes with `transpose`" + _how(before, after),
                     )
                 )
                 if self._trains:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Batch, Computed, Failure, LoaderInfo, Op, Step, Value, Written
+from ...events import VIEWS, Batch, Computed, Converted, Failure, LoaderInfo, Op, Step, Value, Written
 from ...rule import Rule, cause_site
 from ..losses.labels import _CASTS as CASTS
 from ..losses.labels import _before as before_cast
@@ -27,6 +27,7 @@ _COMPUTED = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.ne
 _SHORT = ("float16", "bfloat16")
 _SUMS = ("index_add", "scatter_add")
 _FILLS = ("setitem", "copy", "fill", "full_like", "new_full", "masked_fill", "index_fill", "scatter")
+_PERIODIC = ("remainder", "fmod", "sin", "cos")
 _SEEN = 1 << 18  # elements: larger tensors are not compared
 
 
@@ -37,7 +38,7 @@ class DeviceDtypeMixed(Rule):
     id = "PL111"
     severity = "warning"
     summary = "dtypes mixed silently"
-    ops = (*dict.fromkeys((*_ARITHMETIC, *_FILLS, *_COMPUTED, *CASTS, "bitwise_not", *_SUMS, "from_numpy")),)
+    ops = (*dict.fromkeys((*_ARITHMETIC, *_FILLS, *_COMPUTED, *CASTS, "bitwise_not", *_SUMS, *_PERIODIC, "from_numpy")),)
     wants_updates = True
 
     def __init__(self) -> None:
@@ -49,6 +50,7 @@ class DeviceDtypeMixed(Rule):
         self._exact: dict[int, tuple[Any, int]] = {}  # by tensor: what a 16-bit sum should be, how many terms
         self._told_sums: set[Any] = set()
         self._short: Op | None = None  # the cast of a model to 16 bits
+        self._single: dict[Any, set[float]] = {}  # by place: large numbers of which a tensor each was made
         self._stuck: dict[int, int] = {}  # by optimizer: steps that changed nothing
         self._sources: dict[int, Value | LoaderInfo] = {}  # id of a tensor of a batch -> the data set's tensor, or the loader
         self._tensors: dict[int, list[Value] | None] = {}
@@ -70,6 +72,9 @@ class DeviceDtypeMixed(Rule):
             return
         made = op.output
         if made is None:
+            return
+        if op.name in _PERIODIC:
+            self._beyond_digits(op)
             return
         if made.dtype in _WHOLE:
             if op.name in _COMPUTED or op.name == "bitwise_not":
@@ -180,15 +185,15 @@ class DeviceDtypeMixed(Rule):
         what = f"{name} ({wide.dtype}{list(wide.shape)})" if name else f"a {wide.dtype} value of shape {list(wide.shape)}"
         self.report(
             place,
-            f"{op.name} gets {what} beside {narrow.dtype}{list(narrow.shape)} of the model: "
-            + ("it refuses them." if raised else f"the result, and all that follows, is {wide.dtype}."),
+            f"{op.name} gets {what} where the model has {narrow.dtype}{list(narrow.shape)}: "
+            + ("the operation does not convert between them." if raised else f"the result and everything computed from it become {wide.dtype}."),
             evidence={
                 "operation": op.name, "wide": f"{wide.dtype}{list(wide.shape)}", "narrow": f"{narrow.dtype}{list(narrow.shape)}",
                 "made_by": None if made is None else made.name, "used_at": str(op.site),
             },
-            fix="convert it where it is made: `.float()`, or `dtype=torch.float32` (NumPy's numbers are float64)"
+            fix="convert it where it is created: `.float()`, or `dtype=torch.float32` (NumPy's numbers are float64)"
             if wide.dtype == "float64"
-            else f"convert it where it is made: `.to(torch.{narrow.dtype})`",
+            else f"convert it where it is created: `.to(torch.{narrow.dtype})`",
         )  # fmt: skip
 
     # ---- integers ----------------------------------------------------------------------------------------------------
@@ -209,7 +214,7 @@ class DeviceDtypeMixed(Rule):
                     cause_site(op),
                     f"`~` of 0 and 1 in {made.dtype} gives {int(after.max())} and {int(after.min())}: both count as true.",
                     evidence={"dtype": made.dtype, "shape": list(made.shape)},
-                    fix="make the mask bool before it is inverted: `~mask.bool()`, or write `1 - mask`",
+                    fix="convert the mask to bool before inverting it: `~mask.bool()`, or write `1 - mask`",
                 )
             return
         exact = [np.asarray(a, dtype=np.int64) for a in arrays]
@@ -228,8 +233,8 @@ class DeviceDtypeMixed(Rule):
             example = "" if op.inplace else f" ({int(values.reshape(-1)[k])} becomes {int(after.reshape(-1)[k])})"
             self.report(
                 cause_site(op),
-                f"{op.name} goes beyond what {made.dtype} can hold, {low} to {high}, in {count} of {made.numel} elements, which begin again "
-                f"at the other end{example}.",
+                f"{op.name} overflows {made.dtype}, which holds {low} to {high}, in {count} of {made.numel} elements, so they wrap "
+                f"around{example}.",
                 evidence={"operation": op.name, "dtype": made.dtype, "elements": count, "of": made.numel},
                 fix="convert before the arithmetic, not after it: `.float()` or `.long()`",
             )
@@ -252,7 +257,7 @@ class DeviceDtypeMixed(Rule):
             name = op.written("input") or "the tensor"
             self.report(
                 op.site,
-                f"numbers with a fraction are written into {name}, which is {target.dtype}: what is behind the point is cut off.",
+                f"numbers with a fraction are written into {name}, which is {target.dtype}: the fraction is cut off.",
                 evidence={
                     "into": f"{target.dtype}{list(target.shape)}",
                     "value": value if isinstance(value, float) else value.dtype,
@@ -277,8 +282,8 @@ class DeviceDtypeMixed(Rule):
             k = int(np.argmax(wrong.reshape(-1)))
             self.report(
                 event.site,
-                f"`{event.sign}` goes beyond what {event.result.dtype} can hold, {low} to {high}, in {count} of {exact.size} elements, which begin "
-                f"again at the other end ({int(exact.reshape(-1)[k])} becomes {int(event.result.reshape(-1)[k])}).",
+                f"`{event.sign}` overflows {event.result.dtype}, which holds {low} to {high}, in {count} of {exact.size} elements, which wrap "
+                f"around ({int(exact.reshape(-1)[k])} becomes {int(event.result.reshape(-1)[k])}).",
                 evidence={"operation": event.sign, "dtype": str(event.result.dtype), "elements": count, "of": int(exact.size)},
                 fix="convert before the arithmetic, not after it: `.astype(np.float32)`",
             )
@@ -319,10 +324,10 @@ class DeviceDtypeMixed(Rule):
         site, number = place
         self.report(
             site,
-            f"numbers with a fraction are written into an array of whole numbers: what is behind the point is cut off ({number:g} becomes "
+            f"numbers with a fraction are written into an array of whole numbers: the fraction is cut off ({number:g} becomes "
             f"{int(number)}).",
             evidence={"example": [number, int(number)], "used_at": str(op.site)},
-            fix="make the array of floating point: `np.zeros(n, dtype=np.float32)`; `np.zeros_like` takes the type of what it is given",
+            fix="use a floating point array: `np.zeros(n, dtype=np.float32)`; `np.zeros_like` takes the type of what it is given",
         )
 
     # ---- casts -------------------------------------------------------------------------------------------------------
@@ -343,6 +348,14 @@ class DeviceDtypeMixed(Rule):
             flat = self._flattened.pop(source.producer.number, None)
             if flat is not None:
                 self._lost_all(*flat)
+        if (
+            made.numel == 1
+            and made.dtype == "float32"
+            and op.name in ("tensor", "as_tensor")
+            and isinstance(op.args.get("data"), (int, float))
+        ):
+            self._one(op, float(op.args["data"]))
+            return
         if made.numel > _SEEN or made.requires_grad or made.dtype == "bool" or not self._sampled.due(op.site):
             return
         before = before_cast(op)
@@ -355,23 +368,86 @@ class DeviceDtypeMixed(Rule):
         if not made.is_floating_point:
             if not whole and before.min() != before.max() and after.min() == after.max():
                 self._flattened[op.number] = op, [float(before.min()), float(before.max()), float(after.min())]
-        elif whole and np.abs(before).max() > {"float16": 1 << 11, "bfloat16": 1 << 8}.get(made.dtype, 1 << 24):
-            distinct, left = np.unique(before).size, np.unique(after).size
-            if left < 0.9 * distinct:
-                self.report(
-                    cause_site(op),
-                    f"{made.dtype} has too few digits for whole numbers as large as {np.abs(before).max():.0f}: {distinct} different ones "
-                    f"become {left}.",
-                    evidence={"from": str(before.dtype), "to": made.dtype, "different": distinct, "left": left},
-                    fix="subtract a common offset first, or keep them in int64 or float64",
-                )
+        else:
+            self._merges(cause_site(op), before, after, whole)
+
+    def _beyond_digits(self, op: Op) -> None:
+        """What is left of a number after a division, or its sine, where its last digit is larger than what is asked for."""
+        x, divisor = op.args.get("input"), op.args.get("other", 2 * math.pi)
+        if (
+            not isinstance(x, Value)
+            or x.dtype not in ("float32", *_SHORT)
+            or x.numel > _SEEN
+            or not isinstance(divisor, (int, float))
+        ):
+            return
+        if x.requires_grad or not self._sampled.due(op.site):
+            return
+        array = x.numpy()
+        if array is None or not array.size or not np.all(np.isfinite(array)):
+            return
+        size = float(np.median(np.abs(array)))
+        digit = size * {"float16": 2.0**-10, "bfloat16": 2.0**-7}.get(x.dtype, 2.0**-23)
+        if size and digit > abs(divisor) / 16:
+            self.report(
+                cause_site(op),
+                f"{op.name} of {x.dtype} numbers as large as {size:.0f}, which are {digit:.3g} apart: the result "
+                f"for a period of {abs(divisor):.3g} is rounding error.",
+                evidence={"operation": op.name, "dtype": x.dtype, "size": size, "digit": digit, "period": abs(divisor)},
+                fix="take the remainder in int64 or float64, and convert what is left",
+            )
+
+    def _one(self, op: Op, number: float) -> None:
+        """Large numbers that become tensors one at a time."""
+        if not 1 << 24 < abs(number) < math.inf or op.site is None:
+            return
+        seen = self._single.setdefault(op.site, set())
+        if len(seen) < 64:
+            seen.add(number)
+            if len(seen) in (16, 64):
+                before = np.array(sorted(seen))
+                self._merges(cause_site(op), before, before.astype(np.float32), bool(np.all(before == np.floor(before))))
+
+    def _merges(self, site: Any, before: Any, after: Any, whole: bool) -> None:
+        """Large numbers, as times in seconds are, that differ and no longer do after a cast to fewer digits."""
+        to = str(after.dtype)
+        short = to in _SHORT
+        largest = float(np.abs(before).max())
+        if largest <= {"float16": 1 << 11, "bfloat16": 1 << 8}.get(to, 1 << 24) or short and not whole or to == "float64":
+            return
+        distinct, left = np.unique(before).size, np.unique(after).size
+        if left < 0.9 * distinct:
+            self.report(
+                site,
+                f"{to} has too few digits for numbers as large as {largest:.0f}: {distinct} different ones become {left}.",
+                evidence={"from": str(before.dtype), "to": to, "different": distinct, "left": left},
+                fix="subtract a common offset first, or keep them in int64 or float64",
+            )
+
+    def on_convert(self, event: Converted) -> None:
+        """The same by NumPy."""
+        after = event.after
+        if not isinstance(after, np.ndarray) or after.dtype.kind != "f" or after.dtype.itemsize > 4 or not 2 <= after.size <= _SEEN:
+            return
+        try:
+            before = np.asarray(event.before)
+        except ValueError:
+            return
+        if (
+            before.shape == after.shape
+            and before.dtype.kind in "fiu"
+            and before.dtype.itemsize > 4
+            and self._sampled.due(event.site)
+        ):
+            if np.all(np.isfinite(before)):
+                self._merges(event.site, before, after, bool(np.all(before == np.floor(before))))
 
     def _lost_all(self, op: Op, numbers: list[float]) -> None:
         low, high, left = numbers
         made = op.output
         self.report(
             cause_site(op),
-            f"numbers from {low:.3g} to {high:.3g} all become {left:g} here: an integer keeps nothing of what is behind the point.",
+            f"numbers from {low:.3g} to {high:.3g} all become {left:g} here: an integer has no fraction.",
             evidence={"operation": op.name, "to": made.dtype if made is not None else None, "from": [low, high]},
             fix="keep fractions in float32",
         )
@@ -402,9 +478,9 @@ class DeviceDtypeMixed(Rule):
         if count == 3 and len(self._sums) < 1000:
             self.report(
                 cause_site(op),
-                f"{op.name} changes nothing here: what is added is smaller than the last digit of a {made.dtype} number of this size.",
+                f"{op.name} changes nothing here: the added value is smaller than the last digit of a {made.dtype} number of this size.",
                 evidence={"dtype": made.dtype, "shape": list(made.shape), "largest": float(np.abs(now).max())},
-                fix="sum up in float32",
+                fix="accumulate in float32",
             )
 
     def _drifts(self, op: Op, made: Value) -> None:
@@ -446,10 +522,10 @@ class DeviceDtypeMixed(Rule):
                 self._told_sums.add(op.site)
                 self.report(
                     cause_site(op),
-                    f"after {count + 1} terms this sum in {made.dtype} is {float(np.abs(now - total).max()) / size:.0%} away from what it should be: "
-                    "what is added falls behind its last digit.",
+                    f"after {count + 1} terms this sum in {made.dtype} is {float(np.abs(now - total).max()) / size:.0%} off: "
+                    "the added values are smaller than its last digit.",
                     evidence={"dtype": made.dtype, "shape": list(made.shape), "terms": count + 1},
-                    fix="sum up in float32",
+                    fix="accumulate in float32",
                 )
 
     def on_step(self, event: Step) -> None:

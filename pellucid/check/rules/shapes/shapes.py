@@ -1,10 +1,10 @@
-"""Shapes that do not belong together: operands that expand each other, losses of unequal shapes."""
+"""Shapes that do not belong together: operands that broadcast against each other, losses of unequal shapes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...events import VIEWS, Failure, Op, Value, lineage
+from ...events import VIEWS, Backward, Failure, Op, Value, ancestors, lineage
 from ...rule import Rule
 
 ELEMENTWISE_LOSSES = (
@@ -43,7 +43,7 @@ class MutualBroadcast(Rule):
     slug = "mutual-broadcast"
     id = "PL101"
     severity = "error"
-    summary = "two operands expand each other in different axes"
+    summary = "two operands broadcast against each other along different axes"
     ops = (
         "add", "sub", "mul", "div", "pow", "floor_divide", "remainder", "fmod", "atan2", "maximum", "minimum", "eq", "ne", "lt", "le", "gt",
         "ge", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "where", "lerp", "isclose",
@@ -68,8 +68,8 @@ class MutualBroadcast(Rule):
         result = list(op.output.shape) if op.output is not None else []
         self.report(
             op.site,
-            f"{name_a} of shape {list(a.shape)} and {name_b} of shape {list(b.shape)} expand each other to {result}: "
-            "every element meets every other one, not its own partner.",
+            f"{name_a} of shape {list(a.shape)} and {name_b} of shape {list(b.shape)} broadcast to {result}: "
+            "every element of one is compared with every element of the other instead of its own.",
             evidence={"operation": op.name, "input": list(a.shape), "other": list(b.shape), "result": result},
             fix=f"give both the same shape: {repair(a, b, name_a, name_b)}",
         )
@@ -93,8 +93,9 @@ class MutualBroadcast(Rule):
         name_a, name_b = op.written("input") or "the data", op.written("other") or "their statistic"
         self.report(
             op.site,
-            f"{name_b} of shape {list(part.shape)} was taken along dim {dim} of {name_a} {list(whole.shape)}, and meets its last axis instead of "
-            "its first: that goes unnoticed because the sizes are equal.",
+            f"{name_b} of shape {list(part.shape)} was computed along dim {dim} of {name_a} {list(whole.shape)}, but "
+            "broadcasts along its last axis instead of "
+            "its first. This goes unnoticed because both sizes are equal.",
             evidence={
                 "operation": op.name,
                 "statistic": made.name,
@@ -104,6 +105,24 @@ class MutualBroadcast(Rule):
             },
             fix=f"keep the axis: `{made.name}({dim}, keepdim=True)`",
         )
+
+
+_EVEN = frozenset(
+    "abs square pow mul div add sub neg where lt le gt ge mean sum sqrt log1p clamp minimum maximum log cosh float to".split()
+)
+
+
+def alike(first: Op, columns: int, graph: list[Op]) -> bool:
+    """Whether a loss does the same to all columns of a difference: no weights of the columns, no choice among them."""
+    numbers = {first.number}
+    for op in sorted(graph, key=lambda op: op.number):
+        if not any(v.producer is not None and v.producer.number in numbers for v in op.inputs):
+            continue
+        others = [v for v in op.inputs if v.producer is None or v.producer.number not in numbers]
+        if op.name not in _EVEN or any(v.ndim and v.shape[-1] == columns for v in others):
+            return False
+        numbers.add(op.number)
+    return True
 
 
 _REDUCTIONS = frozenset("mean sum std var amax amin median norm logsumexp".split())
@@ -161,10 +180,16 @@ class LossShapeMismatch(Rule):
     id = "PL102"
     severity = "error"
     summary = "a loss gets a prediction and a target of unequal shapes"
-    ops = ELEMENTWISE_LOSSES
+    ops = (*ELEMENTWISE_LOSSES, "sub")
+
+    def __init__(self) -> None:
+        self._expanded: dict[int, tuple[Op, Value, Value]] = {}  # by number of a difference, until the next backward
 
     def on_op(self, op: Op) -> None:
         """Shapes that differ by more than a target that is one number."""
+        if op.name == "sub":
+            self._difference(op)
+            return
         pairs = (("input", "target"),) if op.name != "margin_ranking_loss" else (("input1", "input2"), ("input1", "target"))
         for first, second in pairs:
             a, b = op.args.get(first), op.args.get(second)
@@ -172,15 +197,63 @@ class LossShapeMismatch(Rule):
                 self._tell(op, a, b, op.written(first), op.written(second))
                 return
 
+    def _difference(self, op: Op) -> None:
+        """A loss written out: one column that a model predicts, beside several of the data."""
+        if len(op.inputs) != 2 or not op.grad_enabled or self.step > 64:
+            return
+        for predicted, target in (op.inputs, op.inputs[::-1]):
+            if (
+                predicted.requires_grad and not target.requires_grad and predicted.ndim == target.ndim >= 2
+                and 1 in (predicted.shape[-1], target.shape[-1]) and predicted.shape[-1] != target.shape[-1]
+                and predicted.shape[:-1] == target.shape[:-1]
+                and predicted.shape[0] > 1 and len(self._expanded) < 64
+            ):  # fmt: skip
+                self._expanded[op.number] = op, predicted, target
+
+    def on_backward_begin(self, event: Backward) -> None:
+        """Whether such a difference is what is trained with, and the column all that the model gives."""
+        held, self._expanded = self._expanded, {}
+        if not held:
+            return
+        graph = list(ancestors(event.roots, limit=500))
+        for made in graph:
+            op, predicted, target = held.get(made.number, (None, None, None))
+            producer = predicted.producer if predicted is not None else None
+            if op is None or predicted is None or target is None or producer is None or producer.module is None:
+                continue
+            root = producer.module.root
+            if not any(v.number == predicted.number for v in root.outputs) or producer.name not in ("linear", "addmm", "conv1d"):
+                continue
+            if predicted.shape[-1] > 1:
+                if alike(op, predicted.shape[-1], graph):
+                    self.report(
+                        op.site,
+                        f"the model predicts {predicted.shape[-1]} columns, {list(predicted.shape)}, and all of them are compared with the same "
+                        f"column of the data, {list(target.shape)}.",
+                        evidence={"prediction": list(predicted.shape), "target": list(target.shape)},
+                        fix=f"give the loss a target of {predicted.shape[-1]} columns, or predict one",
+                    )
+                continue
+            written = producer.module.made.call if producer.module.made is not None else None
+            sizes = written.arguments if written is not None else []
+            layer = producer.module.made if len(sizes) > 1 and sizes[1].isdigit() else None
+            self.report(
+                layer or self.session.recorder.names.asked_at(root.module) or op.site,
+                f"the model predicts one column, {list(predicted.shape)}, and the loss compares it with {target.shape[-1]} columns of the data, "
+                f"{list(target.shape)}: the same prediction is compared with each of them.",
+                evidence={"compared_at": op.site, "prediction": list(predicted.shape), "target": list(target.shape)},
+                fix=f"make the model predict {target.shape[-1]} columns, or compare with the intended column",
+            )
+
     def on_error(self, failure: Failure) -> None:
         """Losses that refuse such shapes: the exception is explained."""
-        if failure.op is not None and failure.op.name in self.ops:
+        if failure.op is not None and failure.op.name in ELEMENTWISE_LOSSES:
             self.on_op(failure.op)
 
     def _tell(self, op: Op, a: Value, b: Value, name_a: str | None, name_b: str | None) -> None:
         name_a, name_b = name_a or "the prediction", name_b or "the target"
         how = repair(a, b, name_a, name_b) or f"make {name_b} the shape of {name_a}, or expand it on purpose with `expand_as`"
-        result = " they are broadcast against each other." if op.output is not None else " it refuses them."
+        result = " they are broadcast against each other." if op.output is not None else " the shapes must match."
         self.report(
             op.site,
             f"{op.name} compares {name_a} of shape {list(a.shape)} with {name_b} of shape {list(b.shape)};{result}",

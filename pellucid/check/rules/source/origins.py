@@ -59,7 +59,7 @@ def defaulted(site: Any) -> Place | None:
 
 
 def factor_at(site: Any) -> Place | None:
-    """Where the factor of an update by hand is written: `lr` of `w -= lr * w.grad`."""
+    """Where the factor of a manual update is written: `lr` of `w -= lr * w.grad`."""
     root = tree(site.file)
     for node in ast.walk(root) if root is not None else ():
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and node.lineno == site.line:

@@ -243,7 +243,7 @@ def attribute_place(recorder: Any, owner: Any, name: str) -> Any:
                     if (
                         isinstance(call, ast.Call)
                         and isinstance(call.func, ast.Attribute)
-                        and call.func.attr in ("register_parameter", "add_module", "register_module")
+                        and call.func.attr in ("register_parameter", "register_buffer", "add_module", "register_module")
                         and call.args
                         and getattr(call.args[0], "value", None) == name
                     ):
@@ -342,7 +342,7 @@ def given(recorder: Any, value: Any) -> Any:
     if written is None or written.site is None or written.site in recorder.names.sites:
         return None
     call = written.site.call
-    return None if call is not None and "load" in (call.function or "") else written.site
+    return None if call is not None and "load" in (call.function or "") else recorder.fillers.get(value.id, written.site)
 
 
 def handed_in(recorder: Any, op: Any, argument: str, made: Any) -> Any:
@@ -386,6 +386,44 @@ def chosen(recorder: Any, op: Op) -> Any:
     return (recorder.names.chosen_at(module) if module is not None else None) or cause_site(op)
 
 
+def ended_at(recorder: Any, code: Any) -> Place | None:
+    """The last `return` of a function of the program's; None for one of the library, or without source."""
+    if code is None or recorder.is_library(code.co_filename):
+        return None
+    function = function_around(code.co_filename, code.co_firstlineno, code.co_firstlineno)
+    inner = (
+        {id(n) for f in ast.walk(function) if f is not function and isinstance(f, ast.FunctionDef) for n in ast.walk(f)}
+        if function
+        else set()
+    )
+    lines = (
+        [n.lineno for n in ast.walk(function) if isinstance(n, ast.Return) and id(n) not in inner] if function is not None else []
+    )
+    return Place(code.co_filename, max(lines)) if lines else None
+
+
+def left_early(site: Any, name: str) -> Place | None:
+    """The `return` of a function that gives back what is made at a place, in a branch of its own, where another one goes on with a function of that
+    name: `if self.training: return z`, before `return z.log_softmax(-1)`."""
+    function = function_around(site.file, site.line)
+    returns = [n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None] if function is not None else []
+    with_it = [n for n in returns if name in ast.unparse(n)]
+    others = [n for n in returns if n not in with_it and n.lineno >= site.line]
+    return Place(site.file, others[0].lineno) if with_it and len(others) == 1 else None
+
+
+def aliased(site: Any) -> Any:
+    """Where what a call calls was given arguments beforehand: `make = partial(Categorical, None)` of `make(scores)`; else the place itself."""
+    call = getattr(site, "call", None)
+    name = (call.function or "") if call is not None else ""
+    found = [
+        node.lineno
+        for node in (assignments(site.file, name) if name else ())
+        if isinstance(node.value, ast.Call) and ast.unparse(node.value.func).rpartition(".")[2] == "partial"
+    ]
+    return Place(site.file, found[0]) if len(found) == 1 else site
+
+
 def called_from(code: Any, recorder: Any) -> Any:
     """The user's place from which the running function with this code was called, or None."""
     frame: Any = sys._getframe(1)
@@ -398,6 +436,13 @@ def called_from(code: Any, recorder: Any) -> Any:
 
 
 _SAYS_PROBABILITIES = re.compile(r"proba?s?($|_)|predict|probabilit")
+
+
+def promised(found: Any) -> Any:
+    """Where a function whose name promises probabilities calls the model that made scores, if it gives them back as they are."""
+    call = found.op.module
+    site = call.root.site if call is not None else None
+    return site if site is not None and _SAYS_PROBABILITIES.search(site.code.co_name) and "return" in site.text else None
 
 
 @functools.lru_cache(maxsize=256)

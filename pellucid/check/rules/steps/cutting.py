@@ -156,17 +156,17 @@ class InplaceBreaksBackward(Rule):
             name = op.written("input") or op.inputs[0].name or "it"
             self.report(
                 cause_site(op),
-                f"{_shown(op.name)} writes to `{name}`, a leaf that requires a gradient: autograd refuses, since its gradient is "
-                "meant for the value that it has.",
+                f"{_shown(op.name)} writes to `{name}`, a leaf that requires a gradient: autograd does not allow it, because its gradient is "
+                "for the current value.",
                 evidence={"operation": op.name, "shape": list(op.inputs[0].shape)},
-                fix="make an update inside `with torch.no_grad():`; to compute with changed values, make a new tensor",
+                fix="do updates inside `with torch.no_grad():`; to compute with changed values, create a new tensor",
             )
         elif "modified inplace" in text and op.inputs:
             self.report(
                 cause_site(op),
-                f"{_shown(op.name)} writes to one of several views that one operation has made, which autograd cannot follow.",
+                f"{_shown(op.name)} writes to one of several views created by one operation, which autograd does not allow.",
                 evidence={"operation": op.name, "shape": list(op.inputs[0].shape)},
-                fix="use the form that makes a new tensor",
+                fix="use the out-of-place form",
             )
 
     def _explain(self, backward: Op, shape: tuple[int, ...], expected: int) -> None:
@@ -181,7 +181,7 @@ class InplaceBreaksBackward(Rule):
             write = exact[-1]
             self.report(
                 write.site,
-                f"{_shown(write.name)} overwrites a value of shape {list(shape)} that an operation before it has saved for backward, "
+                f"{_shown(write.name)} overwrites a value of shape {list(shape)} that an earlier operation saved for backward, "
                 "and backward fails.",
                 evidence={"operation": write.name, "shape": list(shape), "backward": str(backward.site)},
                 fix=_repair(write),
@@ -192,7 +192,7 @@ class InplaceBreaksBackward(Rule):
                 site,
                 f"`{name}.step()` changes parameters that a backward after it still needs: its loss was computed with the old ones.",
                 evidence={"shape": list(shape), "backward": str(backward.site)},
-                fix="call `backward()` on all losses that were computed with these parameters before the step, or compute the later "
+                fix="call `backward()` on all losses that were computed with these parameters before the step, or recompute the later "
                 "loss again after it",
             )
 
@@ -214,7 +214,7 @@ class InplaceBreaksBackward(Rule):
             if write.number > saved.get(write.family, write.number):
                 self.report(
                     write.site,
-                    f"{_shown(write.name)} changes a value through {write.hidden} after an operation has saved it for backward: autograd does not "
+                    f"{_shown(write.name)} changes a value through {write.hidden} after an operation saved it for backward: autograd does not "
                     "notice, and gradients are computed with the wrong numbers.",
                     evidence={"operation": write.name, "shape": list(write.shape), "backward": str(event.site), "step": self.step},
                     fix=_repair(write),
@@ -241,7 +241,7 @@ def _repair(write: _Write) -> str:
     if write.hidden.startswith("an array"):
         return "`.numpy()` does not copy: write into a copy, `.numpy().copy()`, or make a new array"
     if write.name == "setitem":
-        return "do not write into a tensor that takes part in the graph: collect the parts in a list and `torch.stack` them, or use `torch.where`"
+        return "do not write into a tensor that is part of the graph: collect the parts in a list and `torch.stack` them, or use `torch.where`"
     if (
         write.text is not None
         and (found := re.match(r"([\w.\[\]]+)\s*([-+*/@]|//|\*\*)=\s*(.+?)\s*(#.*)?$", write.text)) is not None
@@ -250,7 +250,7 @@ def _repair(write: _Write) -> str:
     if write.text is None:
         return "leave out `inplace=True`"
     way = f" and without {write.hidden}" if write.hidden else ""
-    return f"use the form that makes a new tensor, `{write.name}` instead of `{write.name}_`{way}"
+    return f"use the out-of-place form, `{write.name}` instead of `{write.name}_`{way}"
 
 
 # ---- cuts ------------------------------------------------------------------------------------------------------------
@@ -369,13 +369,17 @@ class GradientCut(Rule):
                     if read is None or read.value.number in passed:
                         continue
                     site, source = read.site, read.value
-                    how = "passes through NumPy" if read.how in ("numpy", "array") else f"becomes a plain number by `{read.how}`"
+                    how = (
+                        "passes through NumPy"
+                        if read.how in ("numpy", "array")
+                        else f"is turned into a plain number by `{read.how}`"
+                    )
                 key = site, "term"
                 self._flat[key] = self._flat.get(key, 0) + 1
                 if self._flat[key] == _LOOKS:
                     self.report(
                         site,
-                        f"a term of the loss {how} here: it changes the loss and no gradient, so nothing learns from it.",
+                        f"a term of the loss {how} here: it changes the loss but no gradient, so nothing learns from it.",
                         evidence={"added_at": str(op.site), "backward": str(event.site), "shape": list(source.shape)},
                         fix=_way_on(how),
                     )
@@ -410,7 +414,7 @@ class GradientCut(Rule):
                 self._tell(
                     _Cut(site, how, leaves, _first_name(leaves), hot[0].shape, None),
                     leaves,
-                    "and no gradient comes back through it",
+                    "and no gradient flows back through it",
                     (),
                 )
 
@@ -418,13 +422,15 @@ class GradientCut(Rule):
         """Operations of which it shows in the backward whether anything comes through."""
         self._doubted.clear()
         custom = self.session.recorder.custom
-        for o in ancestors(roots):
+        graph = list(ancestors(roots))
+        for o in graph:
             if o.name in FLAT and not o.inplace:
                 for v in o.inputs[:1]:
                     if is_hot(v) and (leaves := leaves_before([v])):
-                        self._doubted.append(
-                            (cause_site(o), f"goes through `{o.name}`, whose derivative is zero everywhere", v, leaves)
-                        )
+                        around = _way_around(o, v, graph)
+                        how = f"goes through `{o.name}`, whose derivative is zero everywhere"
+                        place = cause_site(o) if around is None else cause_site(around)
+                        self._doubted.append((place, how if around is None else f"{how}, and the path around it is cut", v, leaves))
             elif o.name in custom:
                 given = arguments_of(o)
                 for k, v in enumerate(given):
@@ -476,7 +482,11 @@ class GradientCut(Rule):
             for read, leaves in reversed(self._reads):
                 if read.number < o.number and read.step == o.step and leaves:
                     if _enters(o, read, not any_hot) or any(_is_copy(v, read) for v in new):
-                        how = "passes through NumPy" if read.how in ("numpy", "array") else f"becomes plain numbers by `{read.how}`"
+                        how = (
+                            "passes through NumPy"
+                            if read.how in ("numpy", "array")
+                            else f"is turned into plain numbers by `{read.how}`"
+                        )
                         self._add(found, _Cut(read.site, how, dict(leaves), _first_name(leaves), read.value.shape, loss))
                         break
         return list(found.values())
@@ -540,9 +550,9 @@ class GradientCut(Rule):
             if count == _LOOKS:
                 self.report(
                     place,
-                    "a layer is copied here in every forward: the copy gets the gradient and is thrown away, and the layer itself never learns.",
+                    "a layer is copied here in every forward: the copy gets the gradient and is discarded, so the layer itself never learns.",
                     evidence={"shape": list(a.value.shape), "backward": str(event.site)},
-                    fix="use the layer itself; to use it several times needs no copy",
+                    fix="use the layer itself; you can call it several times without a copy",
                 )
 
     def _stopped(self) -> None:
@@ -556,9 +566,9 @@ class GradientCut(Rule):
             if count == _LOOKS:
                 self.report(
                     place,
-                    "a hook on a gradient returns nothing but zeros here: whatever is before it learns nothing.",
+                    "a gradient hook returns only zeros here: nothing before it learns.",
                     evidence={"registered_at": str(hooked.site), "backward_calls": count},
-                    fix="return None (or the gradient) to let it pass",
+                    fix="return None (or the gradient) to leave it unchanged",
                 )
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
@@ -613,10 +623,11 @@ class GradientCut(Rule):
 
     def _tell(self, cut: _Cut, leaves: dict[int, Value], result: str, covers: tuple[Any, ...]) -> None:
         one = f"`{cut.name}`" if cut.name is not None else "a parameter"
-        whose = one if len(leaves) == 1 else f"{one} and {len(leaves) - 1} more"
+        others = len(leaves) - 1
+        whose = one + (f" (and {others} other parameter{'s' * (others > 1)})" if others else "")
         self.report(
             cut.site,
-            f"what is made of {whose} {cut.how} here on its way to the loss, {result}.",
+            f"the graph between {whose} and the loss is cut here: the value {cut.how}, {result}.",
             evidence={
                 "shape": list(cut.shape),
                 "parameters": len(leaves),
@@ -627,6 +638,24 @@ class GradientCut(Rule):
             fix=_way_on(cut.how),
             covers=(*covers, *_places(self.session.recorder, leaves)),
         )
+
+
+def _way_around(flat: Op, value: Value, graph: list[Op]) -> Op | None:
+    """The detach that cuts what was to carry the gradient past an operation without one: in `q + (x - x.detach()).detach()`, and in
+    `q + (x - q).detach()`, where x and q have changed places."""
+    results = {flat.number}
+    for op in reversed(graph):  # from the oldest on
+        if any(v.producer is not None and v.producer.number in results for v in op.inputs):
+            if op.name in _THROUGH and op.name != "detach":
+                results.add(op.number)
+            elif op.name in ("add", "sub"):
+                for other in op.inputs:
+                    made = other.producer
+                    if made is not None and made.name == "detach" and made.inputs and is_hot(made.inputs[0]):
+                        before = ancestors([made.inputs[0]], limit=20)
+                        if any(v.number == value.number for o in before for v in o.inputs):
+                            return made
+    return None
 
 
 def _trained_in(part: Any) -> list[Any]:
@@ -666,7 +695,7 @@ def _where(op: Op) -> tuple[Any, str]:
     if op.name in ("detach", "data"):
         return cause_site(op), f"is cut off by `{'.data' if op.name == 'data' else 'detach()'}`"
     if op.name in DRAWN:
-        return cause_site(op), f"is only drawn from by `{op.name}`, which has no derivative,"
+        return cause_site(op), f"is only used to sample with `{op.name}`, which has no derivative,"
     if not op.grad_enabled:
         outer = call
         while outer is not None and outer.parent is not None and not outer.parent.grad_enabled:
@@ -679,7 +708,7 @@ def _where(op: Op) -> tuple[Any, str]:
         return site, "is computed without a graph (`no_grad`)"
     if op.name in _MADE:
         return cause_site(op), "is copied into a new tensor without a graph"
-    return cause_site(op), f"becomes whole numbers or truth values by `{op.name}`"
+    return cause_site(op), f"is turned into integers or booleans by `{op.name}`"
 
 
 def _outwards(call: ModuleCall | None) -> Iterator[Site | None]:
@@ -726,17 +755,20 @@ def _has(argument: Any, number: Any) -> bool:
 
 def _way_on(how: str) -> str:
     if "detach" in how or ".data" in how:
-        return "leave the cut out, or give the optimizer only what should be trained"
+        return "remove the cut, or give the optimizer only what should be trained"
     if "no_grad" in how:
-        return "compute outside of `torch.no_grad()` what should be trained"
-    if "drawn from" in how:
-        return "draw with `rsample()`, or `mean + std * torch.randn_like(std)`; of discrete choices F.gumbel_softmax, or weigh the loss by log_prob"
+        return "move the trained computation out of `torch.no_grad()`"
+    if "used to sample" in how:
+        return (
+            "sample with `rsample()` or `mean + std * torch.randn_like(std)`; "
+            "for discrete choices use F.gumbel_softmax, or weight the loss by log_prob"
+        )
     if "derivative is zero" in how:
-        return "use a smooth stand-in, or let the gradient pass: `x + (x.round() - x).detach()`"
+        return "use a smooth replacement, or a straight-through gradient: `x + (x.round() - x).detach()`"
     if "backward of" in how:
-        return "return the gradient of this argument from `backward`, in the place of its None or zeros"
+        return "return the gradient of this argument from `backward` instead of None or zeros"
     if "NumPy" in how or "plain number" in how:
-        return "stay with tensors all the way: the operations exist in torch under almost the same names"
+        return "use tensors throughout: torch has the same operations under almost the same names"
     if "new tensor" in how:
         return "use the tensor itself, or `torch.stack` of several"
-    return "use a smooth stand-in where gradients must pass (softmax or sigmoid for argmax and comparisons)"
+    return "use a smooth replacement where gradients must flow (softmax or sigmoid instead of argmax and comparisons)"

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...events import Backward, Cleared, Failure, Op, OptimizerInfo, Site, Step, Update, Value
 from ...rule import Rule
-from ..source.places import Place, tree, uncalled
+from ..source.places import Place, ended_at, tree, uncalled
 
 
 class _Used:
@@ -103,7 +103,7 @@ class MissingZeroGrad(Rule):
                 self._note(value)
 
     def on_update(self, event: Update) -> None:
-        """An update by hand, `w -= lr * w.grad`."""
+        """A manual update, `w -= lr * w.grad`."""
         self._check([event.value], event.site, "the update", None)
         self._note(event.value)
 
@@ -129,7 +129,8 @@ class MissingZeroGrad(Rule):
         if bare is not None:
             self.report(
                 bare,
-                f"zero_grad is only named here, not called: the gradients that {who} has used are never cleared, so each step uses the sum of "
+                f"zero_grad is mentioned here but not called (the parentheses are missing): the gradients of {who} are "
+                "never cleared, so each step uses the sum of "
                 "all gradients so far.",
                 evidence={"step": self.step, "parameters": len(stale), "added_at": str(used.stale), "used_at": str(site)},
                 fix="call it: `zero_grad()`",
@@ -139,7 +140,7 @@ class MissingZeroGrad(Rule):
         if wrong is not None and wrong != used.stale:
             self.report(
                 wrong,
-                f"the gradients that are cleared here are not those of {who}: its own are never cleared, so each step uses the sum of all "
+                f"this clears other gradients than those of {who}, which are never cleared, so each step uses the sum of all "
                 "gradients so far.",
                 evidence={
                     "step": self.step,
@@ -156,7 +157,7 @@ class MissingZeroGrad(Rule):
         if part is not None and all(not ids & left for _, ids in used.cleared):
             self.report(
                 part,
-                f"only a part of the gradients that {who} uses is cleared here: those of {name or 'the others'} are not, so each step uses "
+                f"this clears only part of the gradients that {who} uses: those of {name or 'the others'} are never cleared, so each step uses "
                 "the sum of all gradients so far.",
                 evidence={
                     "step": self.step,
@@ -170,7 +171,7 @@ class MissingZeroGrad(Rule):
             return
         self.report(
             used.last if used.between else used.stale,
-            f"this backward adds to gradients that {who} had already used: nothing clears them in between, "
+            f"this backward adds to gradients that {who} has already used. They are never cleared in between, "
             "so each step uses the sum of all gradients so far.",
             evidence={
                 "step": self.step,
@@ -193,7 +194,7 @@ class _Pass:
         self.number = event.number
         self.leaves = {a.value.id for a in event.accumulated}
         self.read: set[int] = set()  # leaves whose gradient the program has looked at
-        self.used = False  # a step or an update by hand
+        self.used = False  # a step or a manual update
 
 
 def is_empty(value: Value) -> bool:
@@ -267,7 +268,7 @@ class _Gradients(Rule):
         """Gradients were cleared unused."""
 
     def use(self, values: list[Value]) -> list[_Pass]:
-        """A step or an update by hand uses gradients; the backward calls that they are from."""
+        """A step or a manual update uses gradients; the backward calls that they are from."""
         used: list[_Pass] = []
         for value in values:
             for p in self.fresh.pop(value.id, ()):
@@ -361,7 +362,7 @@ class ZeroBetweenBackwardAndStep(_Gradients):
             cleared,
             f"gradients are cleared here after backward and before the step that should use them, {result}.",
             evidence={"step": self.step, "backward": str(lost.site), "used_at": str(event.site), "parameters": len(lost.leaves)},
-            fix=f"clear before `backward()` begins to collect, or right after `{title}.step()`",
+            fix=f"clear them before `backward()`, or right after `{title}.step()`",
             covers=[event.site, lost.site],
         )
 
@@ -384,18 +385,18 @@ class ZeroBetweenBackwardAndStep(_Gradients):
                 cleared,
                 "gradients are cleared here after backward and before the scaler's step, which finds none.",
                 evidence={"backward": str(passes[-1].site), "used_at": str(failure.site)},
-                fix="clear before `backward()` begins to collect, or right after the scaler's `step`",
+                fix="clear them before `backward()`, or right after the scaler's `step`",
                 covers=[failure.site, passes[-1].site],
             )
 
     def on_update(self, event: Update) -> None:
-        """An update by hand with a gradient that was cleared."""
+        """A manual update with a gradient that was cleared."""
         held = self.lost.get(event.value.id)
         if held is not None and event.value.id not in self.fresh and is_empty(event.value) and event.value.gradient is not None:
             passes, cleared = held
             self.report(
                 cleared,
-                "gradients are cleared here after backward and before the update that should use them, so it adds nothing.",
+                "gradients are cleared here after backward and before the update that should use them, so it changes nothing.",
                 evidence={
                     "step": self.step,
                     "backward": str(passes[-1].site),
@@ -466,7 +467,7 @@ class StepWithoutBackward(_Gradients):
                 event.site,
                 f"{title} steps here without gradients in {some[1]} of {some[0]} steps: they are cleared, and no backward comes before the step.",
                 evidence={"step": event.number, "steps": some[0], "without_gradients": some[1], "last_backward": str(self._last)},
-                fix=f"call `{title}.step()` only where `backward()` was called",
+                fix=f"call `{title}.step()` only after `backward()`",
             )
 
     def on_update(self, event: Update) -> None:
@@ -490,10 +491,11 @@ class StepWithoutBackward(_Gradients):
             seen, fix = "no backward has run at all", f"call `loss.backward()` before `{title}.step()`"
         else:
             seen = "no backward has reached its parameters since they were cleared"
-            fix = f"call `loss.backward()` before `{title}.step()`, on a loss that is made of these parameters"
+            fix = f"call `loss.backward()` before `{title}.step()`, on a loss that is computed from these parameters"
         self.report(
-            bare or event.site,
-            f"{title} steps and none of its parameters has a gradient: {seen}.{' It is only named here, not called.' if bare else ''}",
+            bare or ended_at(self.session.recorder, event.code) or event.site,
+            f"{title} steps and none of its parameters has a gradient: "
+            f"{seen}.{' It is mentioned here but not called (the parentheses are missing).' if bare else ''}",
             evidence={
                 "step": event.number,
                 "parameters": parameters or len(event.optimizer.params()),
@@ -578,7 +580,7 @@ class BackwardWithoutStep(_Gradients):
                 self.report(
                     bare or reached[0].site,
                     f"backward computes gradients {'' if bare else 'here '}for the parameters of {title} as well, which never steps"
-                    f"{' (step is only named here, not called)' if bare else ''}, while another optimizer does.",
+                    f"{' (step is mentioned here but not called)' if bare else ''}, while another optimizer does.",
                     evidence={
                         "backward_calls": self._calls[site],
                         "parameters": len(own),
@@ -616,7 +618,7 @@ class BackwardWithoutStep(_Gradients):
             if condition is None:
                 condition, why = (
                     uncalled(self.session.recorder.files(self.session.script), "step"),
-                    ": step is only named here, not called",
+                    ": step is mentioned here but not called",
                 )
             self.report(
                 condition or passes[0].site,

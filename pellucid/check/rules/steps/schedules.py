@@ -68,7 +68,7 @@ class SchedulerBeforeOptimizer(Rule):
         title = info.name or "optimizer"
         self.report(
             early.site,
-            f"{early.scheduler} is stepped here {when}: the first value of the schedule is never used, and all others come one step early.",
+            f"{early.scheduler} is stepped here {when}: the first learning rate of the schedule is skipped, and all others come one step early.",
             evidence={
                 "first_lr": early.before,
                 "lr_of_first_step": early.after,
@@ -137,7 +137,7 @@ class LrAbsurd(Rule):
         self._replayed: dict[
             int, tuple[Any, int, float, int]
         ] = {}  # by optimizer: schedule steps without a step of its own in between
-        self._by_hand: dict[Any, _Rates] = {}  # by place of an update by hand
+        self._by_hand: dict[Any, _Rates] = {}  # by place of a manual update
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """Settings with which no training can go well, whatever the gradients."""
@@ -149,7 +149,7 @@ class LrAbsurd(Rule):
                     "momentum",
                     2,
                     float(momentum),
-                    f"a momentum of {momentum:g} never forgets: the steps only add up",
+                    f"a momentum of {momentum:g} never decays: the updates only add up",
                     "use a momentum below 1, such as 0.9",
                     {},
                 )
@@ -159,7 +159,7 @@ class LrAbsurd(Rule):
                     "weight_decay",
                     4,
                     float(decay),
-                    f"with a learning rate of {rate:g} a weight decay of {decay:g} takes the whole weight away in each step",
+                    f"with a learning rate of {rate:g} a weight decay of {decay:g} removes the whole weight in each step",
                     "use a weight decay of 0.01 or less",
                     {},
                 )
@@ -175,8 +175,8 @@ class LrAbsurd(Rule):
                     "betas",
                     2,
                     None,
-                    f"with betas of {betas[0]:g} and {betas[1]:g} the mean of the gradients is taken over many more steps than that of their "
-                    "squares, by which it is divided: updates get far too large",
+                    f"with betas of {betas[0]:g} and {betas[1]:g} the gradients are averaged over many more steps than their "
+                    "squares, which they are divided by: updates become far too large",
                     "the first is the smaller one: betas=(0.9, 0.999)",
                     {},
                 )
@@ -250,9 +250,9 @@ class LrAbsurd(Rule):
         if place is not None:
             self.report(
                 place,
-                f"the learning rate of {info.class_name} has grown from {held.seen[0][2]:g} to {rate:.3g}, and the loss is no number any more.",
+                f"the learning rate of {info.class_name} has grown from {held.seen[0][2]:g} to {rate:.3g}, and the loss is NaN or Inf.",
                 evidence={"steps": [n for n, *_ in held.seen], "lr": [lr for *_, lr in held.seen]},
-                fix="let the schedule end at the rate that was tried, or lower",
+                fix="let the schedule end at the intended rate or below",
             )
 
     def _moved(self, event: Step, value: Value) -> float | None:
@@ -315,7 +315,7 @@ class LrAbsurd(Rule):
                         "lr": [lr for *_, lr in seen],
                         "update_to_weight": [float(f"{r:.3g}") for _, r, _ in seen],
                     },
-                    fix="let the schedule end at the rate that was tried, or lower",
+                    fix="let the schedule end at the intended rate or below",
                 )
                 return
         rate = seen[0][2] if seen else held.largest
@@ -350,7 +350,7 @@ class LrAbsurd(Rule):
                 replayed[0],
                 message + f": the schedule is stepped {replayed[1]} times here, and nothing is trained in between.",
                 evidence={**evidence, "optimizer_at": info.site},
-                fix="load the schedule's state, or step it as often as it was stepped before; not both, and not once per batch",
+                fix="load the schedule's state, or step it as often as before; not both, and not once per batch",
             )
             return
         place: Any = info.loaded if keyword == "lr" and info.steps and info.number not in self._schedules else None
@@ -400,12 +400,12 @@ class LrAbsurd(Rule):
         )
         message = f"the learning rate of {info.class_name} is 0 in the first {zeros} of {len(rates)} steps: they change nothing"
         if place is None:
-            self._tell(info, "lr", 1, 0.0, message, "give it the rate that was meant", {"steps": zeros})
+            self._tell(info, "lr", 1, 0.0, message, "set the intended learning rate", {"steps": zeros})
             return
         self._told.add(info.number)
         self.report(
             place, message + ".", evidence={"steps": zeros, "of": len(rates), "optimizer_at": info.site},
-            fix="let the schedule begin above 0: `(step + 1) / warmup`, with `/` and not `//`",
+            fix="let the schedule start above 0: `(step + 1) / warmup`, with `/` and not `//`",
         )  # fmt: skip
 
     def _no_progress(self, info: OptimizerInfo, groups: list[_Rates]) -> None:
@@ -462,10 +462,11 @@ class LrAbsurd(Rule):
             self._told.add(info.number)
             self.report(
                 _returned(functions[0] if functions else None) or held.event.made or held.event.site,
-                f"the function of LambdaLR gives a rate, at most {largest / base:.3g}, but it is multiplied by the optimizer's rate of {base:g}: "
-                f"what is used is {largest:.3g} at most.",
+                f"the function of LambdaLR returns a rate, at most {largest / base:.3g}, but the result is multiplied by "
+                f"the optimizer's rate of {base:g}: "
+                f"the rate used is {largest:.3g} at most.",
                 evidence=evidence,
-                fix="let the function give the factor alone, which is 1 where the whole rate is meant",
+                fix="let the function return only the factor: 1 for the full rate",
             )
         elif half[-1] < self.LOST * base and rates[-1] < self.LOST * base and largest >= 0.5 * base:
             place = self._changed(info)
@@ -476,7 +477,7 @@ class LrAbsurd(Rule):
             self._told.add(info.number)
             self.report(
                 place,
-                f"{who} has brought the learning rate from {largest:g} to {half[-1]:.3g} before half of the {info.steps} steps were done: what "
+                f"{who} has brought the learning rate from {largest:g} to {half[-1]:.3g} before half of the {info.steps} steps were done: whatever "
                 "comes after changes nothing.",
                 evidence=evidence,
                 fix="step the schedule once per epoch, or give it the number of steps (T_max, step_size, gamma) that it is stepped",
@@ -497,7 +498,7 @@ class LrAbsurd(Rule):
         return None
 
     def on_update(self, event: Update) -> None:
-        """The same of an update by hand, `w -= lr * w.grad`."""
+        """The same of a manual update, `w -= lr * w.grad`."""
         value, op = event.value, event.op
         if not _due(event.step) or value.ndim < 2 or len(op.inputs) < 2 or event.site is None:
             return
@@ -514,7 +515,7 @@ class LrAbsurd(Rule):
             held.largest = 1.0
             self.report(
                 factor_at(event.site) or event.site,
-                "the updates by hand are as large as the weights themselves, and the loss grows.",
+                "the manual updates are as large as the weights themselves, and the loss grows.",
                 evidence={
                     "update_to_weight": [float(f"{r:.3g}") for _, r, _ in held.seen],
                     "losses": losses,

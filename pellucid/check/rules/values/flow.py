@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from ...events import VIEWS, Backward, Op, Step, Value, ancestors
-from ...rule import Rule
+from ...rule import Rule, cause_site
 from ..source.places import birthplace
-from .flow_where import LARGEST, followed, forgotten, most, saturated, shares
+from .flow_where import LARGEST, followed, forgotten, gated, hard_attention, late, most, one_step, saturated, shares
 from .units import CONVOLUTIONS, LAYERS, RECURRENT, looked_at, weight_of
 
 BENT = frozenset("relu relu6 leaky_relu elu selu gelu silu tanh sigmoid hardtanh hardsigmoid softsign tanhshrink clamp".split())
@@ -455,7 +455,7 @@ class ExplodingGradient(_Flowing):
             if count >= 3 and leaf is not None and self._candidate is None:
                 self._candidate = (
                     op.site,
-                    "a product of many factors has grown beyond measure here, and so has its gradient: each factor a little above one is enough.",
+                    "a product of many factors has overflowed here, and so has its gradient: factors slightly above one are enough.",
                     "limit the factors or their product (`clamp`), use a product of few, or work with the logarithm",
                     {"operation": op.name, "step": event.step, "backward_at": event.site},
                     weakref.ref(leaf), _norm(leaf),
@@ -476,6 +476,16 @@ class ExplodingGradient(_Flowing):
             self._time(event, flow, made, layers)
         if self._candidate is None and len(chain) >= self.MINIMUM:
             self._depth(event, flow, made, chain)
+        if self._candidate is None and layers and (found := gated(flow, made)) is not None:
+            grown, times, op = found
+            leaf = layers[0].weight
+            self._candidate = (
+                cause_site(op),
+                f"the state is multiplied by a factor above one in each of {times} steps: gradients grow by {grown:.1e} in total.",
+                "keep the factor between 0 and 1 (`torch.sigmoid`), or normalize the state in each step",
+                {"time_steps": times, "grows": float(f"{grown:.3g}"), "step": event.step, "backward_at": event.site},
+                weakref.ref(leaf), _norm(leaf),
+            )  # fmt: skip
 
     def _depth(self, event: Backward, flow: Flow, made: list[Op], chain: list[_Layer]) -> None:
         back, forth = growth([arrived(layer) for layer in chain]), 1 / growth([layer.size for layer in chain])
@@ -486,15 +496,15 @@ class ExplodingGradient(_Flowing):
         share = most(shares(flow, made, chain), 1)
         site = share.place if share is not None else flow.where([layer for layer in chain if layer.gain >= 0.5 * max(gains)])
         fix = {
-            "factor": "leave the factor out, or make it one that keeps the size (`/ 2**0.5` after a sum of two)",
-            "sum": "divide by the number of terms (the mean of the neighbours), or normalise between layers",
+            "factor": "leave the factor out, or choose one that keeps the scale (`/ 2**0.5` after a sum of two)",
+            "sum": "divide by the number of terms (the mean of the neighbours), or normalize between layers",
         }.get(share.kind if share is not None else "",
-              "scale the weights for their width (nn.init.kaiming_normal_, nn.init.xavier_normal_), or normalise between layers")  # fmt: skip
+              "scale the weights for their width (nn.init.kaiming_normal_, nn.init.xavier_normal_), or normalize between layers")  # fmt: skip
         first = chain[0].weight
         self._candidate = (
             site or event.site,
-            (f"the gradient grows from layer to layer: {back:.1e} times what is at {names[-1]} arrives at {names[0]}, "
-            f"{len(chain)} layers before it, and the values grow by {forth:.1e} on their way forward."),
+            (f"the gradient grows from layer to layer: at {names[0]} it is {back:.1e} times as large as at {names[-1]}, "
+            f"{len(chain)} layers later, and the activations grow by {forth:.1e} in the forward pass."),
             fix,
             {
                 "arrives": numbers([arrived(layer) for layer in chain]), "values": numbers([layer.size for layer in chain]),
@@ -524,11 +534,11 @@ class ExplodingGradient(_Flowing):
             self._candidate = (
                 birthplace(flow.recorder, matrix) or event.site,
                 (
-                    f"the gradient grows through time: {grown:.1e} times what is at the last of {times} time steps arrives at the first, "
+                    f"the gradient grows through time: at the first of {times} time steps it is {grown:.1e} times as large as at the last, "
                     f"through {matrix.name or layer.weight.name}."
                 ),
                 (
-                    "begin with a recurrent matrix that keeps sizes (nn.init.orthogonal_), and clip gradients between backward and step, "
+                    "start with a recurrent matrix that preserves norms (nn.init.orthogonal_), and clip gradients between backward and step, "
                     "`nn.utils.clip_grad_norm_(model.parameters(), 1.0)`"
                 ),
                 {
@@ -589,6 +599,8 @@ class VanishingGradient(_Flowing):
     summary = "gradients shrink by orders of magnitude through layers or time"
     supersedes = ("loss-at-chance", "dead-units")
 
+    ops = (*WATCHED, "softmax")
+
     FACTOR = 1e-4
     LONG, THROUGH_TIME = 10, 1e-6  # time steps, of a recurrence of which only the last state is used
     SHARE = 0.7  # of the steps that were looked at, the last among them
@@ -603,6 +615,14 @@ class VanishingGradient(_Flowing):
 
     def on_op(self, op: Op) -> None:
         """Activations that are flat for nearly all inputs, too."""
+        if op.name == "softmax":
+            if op.grad_enabled and looked_at(self.step) and len(self._flat) < 64:
+                share, place, enlarged = hard_attention(op)
+                if share is not None:
+                    self._flat.append((op, place if share > 0.9 else None))
+                    if enlarged:
+                        self._meant.add(_flat_key(op))
+            return
         super().on_op(op)
         if op.name in SQUASHING and op.grad_enabled and looked_at(self.step) and len(self._flat) < 64:
             share, place = saturated(flow_of(self.session), op)
@@ -630,11 +650,16 @@ class VanishingGradient(_Flowing):
         for op, place in flat:
             if op.number not in numbers_:
                 continue
-            key = ("flat", op.site, op.module.path if op.module is not None else None)
+            key = _flat_key(op)
+            fix = (
+                "scale the inputs to about -1 to 1 (subtract their mean, divide by their deviation), or start with smaller weights"
+            )
+            if op.name == "softmax":
+                fix = "divide the scores by the square root of the head's width: `scores / d ** 0.5`"
             self._look(key, None if place is None else (
                 place,
-                f"{op.name} is saturated for nearly every input: what goes in is so large that its derivative is zero, and no gradient passes.",
-                "scale the inputs to about -1 to 1 (subtract their mean, divide by their deviation), or begin with smaller weights",
+                f"{op.name} is saturated for nearly every input: the input is so large that its derivative is zero, so no gradient flows back.",
+                fix,
                 {"called_at": op.site, "backward_at": event.site, "step": event.step},
             ))  # fmt: skip
 
@@ -650,12 +675,12 @@ class VanishingGradient(_Flowing):
         if layer.name in GATED:
             used = [(o, v) for o in made for v in o.inputs if v.producer is layer.op and v.index == 0]
             left = None
-            if layer.name not in ("lstm", "gru") or all(_one_step(o) for o, _ in used):
+            if layer.name not in ("lstm", "gru") or all(one_step(o) for o, _ in used):
                 left, times, place = forgotten(flow.recorder, layer)
         elif layer.name == "rnn":
             used = [(o, v) for o in made for v in o.inputs if v.producer is layer.op and v.index == 0]
-            left, matrix = (layer.left, layer.state or matrix) if all(_one_step(o) for o, _ in used) else (None, matrix)
-        elif _late(made, layer, flow):
+            left, matrix = (layer.left, layer.state or matrix) if all(one_step(o) for o, _ in used) else (None, matrix)
+        elif late(made, layer, flow):
             left = flow.through_time(made, layer)
             if layer.name in CELLS:
                 matrix = layer.op.args["params"][1]
@@ -666,9 +691,9 @@ class VanishingGradient(_Flowing):
             return
         self._look(key, (
             place or birthplace(flow.recorder, matrix) or event.site,
-            (f"the gradient shrinks through time: {left:.1e} of what is at the last state arrives at the first, {times} steps before it, "
+            (f"the gradient shrinks through time: {left:.1e} of the last state's gradient arrives at the first, {times} steps earlier, "
             f"through {matrix.name or 'the recurrent matrix'}, and only the last state is used."),
-            ("begin with a recurrent matrix that keeps sizes (nn.init.orthogonal_), use nn.LSTM or nn.GRU, which carry a state through time, or "
+            ("start with a recurrent matrix that preserves norms (nn.init.orthogonal_), use nn.LSTM or nn.GRU, which carry a state through time, or "
             "shorter sequences"),
             {"time_steps": times, "left": float(f"{left:.3g}"), "matrix": matrix.name, "step": event.step, "backward_at": event.site},
         ))  # fmt: skip
@@ -688,27 +713,27 @@ class VanishingGradient(_Flowing):
         site, kind = (share.place, share.kind) if share is not None else (flow.where(chain[1:-1]), "")
         if kind == "activation":
             why = f"the derivative of the activation is {bent:.2g} on average"
-            fix = "use an activation that does not saturate (ReLU, GELU), normalisation between layers, or residual connections"
+            fix = "use an activation that does not saturate (ReLU, GELU), normalization between layers, or residual connections"
         elif kind == "factor" and share is not None:
             why, fix = (
                 f"each layer multiplies it by {share.factor:.2g}",
-                "leave the factor out, or add what goes into the block to it",
+                "remove the factor, or add the block's input to its output",
             )
         elif kind == "gradient" and share is not None:
             why, fix = (
-                f"on its way back each block multiplies it by {share.factor:.2g} here",
+                f"in the backward pass each block multiplies it by {share.factor:.2g} here",
                 "scale the gradient once, not in each block",
             )
             self._meant.add(key)
         elif kind == "weights" and share is not None and not share.default:
-            why = "the matrices are so small that each passes on a fraction only"
-            fix = "draw weights for their width and activation: nn.init.kaiming_normal_, nn.init.xavier_normal_"
+            why = "the weights are so small that each layer passes on only a fraction"
+            fix = "initialize the weights for their width and activation: nn.init.kaiming_normal_, nn.init.xavier_normal_"
         else:
-            why = "each layer passes on a part only"
-            fix = "scale the weights for their activation (nn.init.kaiming_normal_), normalise between layers, or add residual connections"
+            why = "each layer passes on only a part of it"
+            fix = "scale the weights for their activation (nn.init.kaiming_normal_), normalize between layers, or add residual connections"
         self._look(key, (
             site or event.site,
-            (f"the gradient shrinks from layer to layer: {back:.1e} of what is at {names[-1]} arrives at {names[0]}, {len(chain)} layers "
+            (f"the gradient shrinks from layer to layer: {back:.1e} of the gradient at {names[-1]} arrives at {names[0]}, {len(chain)} layers "
             f"before it: {why}."),
             fix,
             {
@@ -735,48 +760,10 @@ class VanishingGradient(_Flowing):
                 )
 
 
+def _flat_key(op: Op) -> Any:
+    return "flat", op.site, op.module.path if op.module is not None else None
+
+
 def _loss(event: Backward) -> float:
     array = event.roots[0].numpy() if len(event.roots) == 1 and event.roots[0].numel == 1 else None
     return float("nan") if array is None else float(array.reshape(-1)[0])
-
-
-def _one_step(op: Op) -> bool:
-    """Whether an operation takes a single time step: `states[:, -1]`."""
-    index = op.args.get("index")
-    return op.name in ("getitem", "select") and (
-        op.name == "select" or isinstance(index, int) or isinstance(index, tuple) and any(isinstance(i, int) for i in index)
-    )
-
-
-def _late(made: list[Op], layer: _Layer, flow: Flow) -> bool:
-    """Whether a loss sees the first half of a recurrence through its last state only, and no gates carry it through."""
-    first, middle, last = layer.uses[0], layer.uses[len(layer.uses) // 2], layer.uses[-1]
-    states: set[int] = {first}  # what depends on the first use
-    for op in made:
-        if op.number <= first:
-            continue
-        held = [v for v in op.inputs if v.producer is not None and v.producer.number in states]
-        if not held:
-            continue
-        if op.number <= last:
-            if op.name in ("mul", "addcmul", "lerp") and op.number not in flow.gains:
-                return False
-            states.add(op.number)
-    behind: set[int] = set()  # what the last use is made of
-    by_number = {op.number: op for op in made}
-    waiting = [by_number[last]] if last in by_number else []
-    while waiting:
-        op = waiting.pop()
-        if op.number in behind or op.number < first:
-            continue
-        behind.add(op.number)
-        waiting.extend(v.producer for v in op.inputs if v.producer is not None)
-    for op in made:
-        if op.number in behind or op.number <= first:
-            continue
-        if any(
-            v.producer is not None and v.producer.number in states and v.producer.number <= middle and v.requires_grad
-            for v in op.inputs
-        ):
-            return False
-    return True

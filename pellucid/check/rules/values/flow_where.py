@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ...events import VIEWS, Op, lineage
 from ...rule import cause_site
 from ..source.origins import called_at
-from ..source.places import birthplace, given
+from ..source.places import birthplace, ended_at, given
 from .units import LAYERS
 
 _KEEPS = frozenset("clone contiguous to float double view reshape squeeze unsqueeze flatten".split())
@@ -57,7 +58,10 @@ def shares(flow: Any, made: list[Op], chain: list[Any]) -> list[Share]:
         hook = recorder.hooked.get(op.number)
         if first < op.number < last:
             if factor is not None:
-                add("gradient", op.site, op.number, factor)
+                kind = recorder.custom[op.name]
+                code = getattr(inspect.unwrap(vars(kind).get("backward", kind.backward)), "__code__", None)
+                wrong = None if op.name in recorder.unchanging else ended_at(recorder, code)
+                add("gradient", wrong or op.site, op.number, factor)
             if hook is not None and hook.factor is not None:
                 add("gradient", hook.site, op.number, hook.factor)
     return list(found.values())
@@ -170,3 +174,111 @@ def saturated(flow: Any, op: Op) -> tuple[float | None, Any]:
     while call is not None and call.parent is not None and call.parent.made is not None:
         call = call.parent  # out of containers of the library, to where the program calls them
     return share, call.site if call is not None and call.made is not None and not op.direct else layer.site
+
+
+def hard_attention(op: Op) -> tuple[float | None, Any, bool]:
+    """Of the softmax of attention, whose scores are products of two trained results: the share of rows in which one element has everything, and
+    the line to change: the factor that makes the scores large (then True), or else the product."""
+    x, y = op.args.get("input"), op.output.numpy() if op.output is not None else None
+    if x is None or not x.requires_grad or y is None or y.ndim < 2 or y.size < 64:
+        return None, None, False
+    between = []
+    for made in lineage(x, VIEWS | {"mul", "div", "masked_fill", "add", "where"}, 12):
+        if made.name in ("matmul", "bmm", "mm", "einsum"):
+            if len(made.inputs) < 2 or any(not v.requires_grad or v.is_leaf for v in made.inputs[:2]):
+                return None, None, False
+            break
+        between.append(made)
+    else:
+        return None, None, False
+    axis = op.args.get("dim")
+    axis = axis if isinstance(axis, int) else -1
+    if y.shape[axis] < 4:
+        return None, None, False
+    share = float(np.mean(y.max(axis=axis) > 0.9995))
+    for o in between:
+        factor = o.args.get("other")
+        if isinstance(factor, (int, float)) and factor and (factor > 1 if o.name == "mul" else o.name == "div" and factor < 1):
+            return share, cause_site(o), True
+    return share, cause_site(made), False
+
+
+def one_step(op: Op) -> bool:
+    """Whether an operation takes a single time step: `states[:, -1]`."""
+    index = op.args.get("index")
+    return op.name in ("getitem", "select") and (
+        op.name == "select" or isinstance(index, int) or isinstance(index, tuple) and any(isinstance(i, int) for i in index)
+    )
+
+
+def late(made: list[Op], layer: Any, flow: Any) -> bool:
+    """Whether a loss sees the first half of a recurrence through its last state only, and no gates carry it through."""
+    first, middle, last = layer.uses[0], layer.uses[len(layer.uses) // 2], layer.uses[-1]
+    states: set[int] = {first}  # what depends on the first use
+    for op in made:
+        if op.number <= first:
+            continue
+        held = [v for v in op.inputs if v.producer is not None and v.producer.number in states]
+        if not held:
+            continue
+        if op.number <= last:
+            if op.name in ("mul", "addcmul", "lerp") and op.number not in flow.gains:
+                return False
+            states.add(op.number)
+    behind: set[int] = set()  # what the last use is made of
+    by_number = {op.number: op for op in made}
+    waiting = [by_number[last]] if last in by_number else []
+    while waiting:
+        op = waiting.pop()
+        if op.number in behind or op.number < first:
+            continue
+        behind.add(op.number)
+        waiting.extend(v.producer for v in op.inputs if v.producer is not None)
+    for op in made:
+        if op.number in behind or op.number <= first:
+            continue
+        if any(
+            v.producer is not None and v.producer.number in states and v.producer.number <= middle and v.requires_grad
+            for v in op.inputs
+        ):
+            return False
+    return True
+
+
+def gated(flow: Any, made: list[Op]) -> tuple[float, int, Op] | None:
+    """A state that is multiplied step by step with another result: by how much a gradient grows through these products when that is more than
+    ten thousand times (and the state grows with it), in how many, and the operation that makes the other factor."""
+    places: dict[Any, list[Op]] = {}
+    for op in made:
+        if op.number in flow.crossed and op.site is not None:
+            places.setdefault(op.site, []).append(op)
+    for ops in places.values():
+        if len(ops) < 8:
+            continue
+        grown, times, sizes = 1.0, 1, []
+        gate: Any = None
+        for before, op in zip(ops, ops[1:], strict=False):
+            state = next((v for v in op.inputs if _made_of(v, before)), None)
+            gate = next((v for v in op.inputs if v is not state), None)
+            if state is None or gate is None:
+                break
+            grown, times = grown * flow.crossed[op.number][state.number], times + 1
+            sizes.append(flow.crossed[op.number][gate.number])
+        if times == len(ops) and grown > 1e4 and sizes[-1] > 1e3 * sizes[0] and gate is not None:
+            origin = next((o for o in lineage(gate, VIEWS, 8) if o.name not in VIEWS), None)
+            if origin is not None:
+                return grown, times, origin
+    return None
+
+
+def _made_of(value: Any, op: Op) -> bool:
+    """Whether a value is made of an operation's result, by a few operations."""
+    waiting, left = [value.producer], 24
+    while waiting and left:
+        left -= 1
+        made = waiting.pop()
+        if made is op:
+            return True
+        if made is not None and made.number > op.number:
+            waiting.extend(v.producer for v in made.inputs)
+    return False

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Backward, Batch, LoaderInfo, Op, Site, Value, Written
+from ...events import VIEWS, Backward, Batch, LoaderInfo, Op, Read, Site, Value, Written, ancestors
 from ...recording.signatures import RANDOM
 from ...rule import Rule, cause_site
 from ..source.places import birthplace, given
@@ -56,11 +56,17 @@ class LossAtChance(Rule):
         self._looked: dict[int, tuple[float, int, bool]] = {}  # by number of the loss: chance, classes, labels drawn anew
         self._loaders: dict[int, list[bool]] = {}  # by number of a loader: which of its tensors are random labels
         self._drawn: set[int] = set()
+        self._taken: set[int] = set()  # ids of tensors whose numbers were read before training
+        self._unrelated: dict[
+            int, bool
+        ] = {}  # by number of the operation that drew labels: whether the inputs are not made of them
         self._visits: dict[Site | None, int] = {}
         self._last = False
         self._memory: list[tuple[Any, Any]] = []  # weak references to arrays that tensors were made of, and to these
         self._turned: Any = None  # where such an array was shuffled or sorted in place
         self._wiped: Any = None  # where a norm over one element makes the same number of every input
+        self._wiped_steps: set[int] = set()  # the steps in which it did
+        self._weightless: Any = None  # where weights of classes were made that are all zero
         self._alike: dict[
             int, tuple[Any, bool, int, float, bool]
         ] = {}  # by `Value.id`: where it was made, whether its rows are still alike, when, its first number, whether it has moved
@@ -124,7 +130,8 @@ class LossAtChance(Rule):
         while type(dataset).__name__ == "Subset":
             dataset = dataset.dataset
         tensors = getattr(dataset, "tensors", ())
-        drawn = [_is_drawn(self.session.recorder.value(t), -1) for t in tensors] if isinstance(tensors, (tuple, list)) else []
+        values = [self.session.recorder.value(t) for t in tensors] if isinstance(tensors, (tuple, list)) else []
+        drawn = [self._by_chance(v, [o for o in values if o is not v], -1) for v in values]
         self._loaders[event.number] = drawn
 
     def on_batch(self, event: Batch) -> None:
@@ -135,8 +142,9 @@ class LossAtChance(Rule):
     def on_op(self, op: Op) -> None:
         """What guessing would give: the entropy of the labels in this batch."""
         if op.name in _NORMS:
-            if self._wiped is None and op.grad_enabled and _over_one(op):
-                self._wiped = cause_site(op)
+            if op.grad_enabled and len(self._wiped_steps) < _STEPS_CONSTANT and _over_one(op):
+                self._wiped = self._wiped or cause_site(op)
+                self._wiped_steps.add(op.step)
             return
         if op.name == "from_numpy":
             given = next((a.value for a in op.args.values() if type(a).__name__ == "Foreign"), None)
@@ -147,6 +155,10 @@ class LossAtChance(Rule):
         target, scores = op.args.get("target"), op.args.get("input")
         if visits > 64 or not isinstance(target, Value) or not isinstance(scores, Value):
             return
+        weight = op.args.get("weight")
+        if visits == 1 and isinstance(weight, Value) and weight.producer is not None:
+            weights = weight.numpy()
+            self._weightless = weight.producer.site if weights is not None and not weights.any() else None
         labels = target.numpy()
         if labels is None or not labels.size:
             return
@@ -154,7 +166,8 @@ class LossAtChance(Rule):
             if labels.dtype.kind == "f" and labels.ndim and len(labels) > 1 and labels.shape == scores.shape:
                 if len(self._looked) > 16:
                     self._looked.clear()
-                self._looked[op.number] = float(np.mean(np.var(labels, axis=0, dtype=np.float64))), 0, _is_drawn(target, op.step)
+                fresh = self._by_chance(target, [scores], op.step)
+                self._looked[op.number] = float(np.mean(np.var(labels, axis=0, dtype=np.float64))), 0, fresh
             return
         if op.name in ("cross_entropy", "nll_loss"):
             if labels.dtype.kind not in "iu":
@@ -172,8 +185,28 @@ class LossAtChance(Rule):
         self._looked[op.number] = (
             float(-(share * np.log(share)).sum()),
             classes,
-            target.id in self._drawn or _is_drawn(target, op.step),
+            target.id in self._drawn or self._by_chance(target, [scores], op.step),
         )
+
+    def on_read(self, event: Read) -> None:
+        """Numbers that the program takes out of a tensor before it trains: inputs may be made of them."""
+        if event.step == 0 and event.how != "repr" and len(self._taken) < 1000:
+            self._taken.add(event.value.id)
+
+    def _by_chance(self, labels: Value, inputs: list[Value], step: int) -> bool:
+        """Whether labels are random numbers that no input can tell of: none is made of them."""
+        op = _drawn(labels, step)
+        if op is None:
+            return False
+        if op.step or step < 0 and not inputs:
+            return True
+        known = self._unrelated.get(op.number)
+        if known is None:
+            out = op.output
+            taken = out is not None and out.id in self._taken
+            known = not taken and all(o is not op for o in ancestors(inputs, limit=5000))
+            self._unrelated[op.number] = known
+        return known
 
     def on_write(self, event: Written) -> None:
         """`rng.shuffle(labels)`, which are the memory of a tensor."""
@@ -195,14 +228,23 @@ class LossAtChance(Rule):
         if len(alike) >= 2 or any(moved for _, moved in held):
             self.report(
                 alike[0],
-                f"{len(alike)} {'matrix begins' if len(alike) == 1 else 'matrices begin'} with one number everywhere, and their rows were still "
-                "all alike in the end: the units of a layer get "
-                "equal gradients (or none), so none ever differs from the others.",
+                f"{len(alike)} {'matrix starts' if len(alike) == 1 else 'matrices start'} with the same number everywhere, and their rows were still "
+                "equal at the end: the units of a layer get "
+                "equal gradients (or none), so they never become different.",
                 evidence={"matrices": len(alike), "steps": self.step},
-                fix="draw the weights at random: leave them as the layers make them, or nn.init.kaiming_uniform_; zeros are for biases",
+                fix="initialize the weights randomly: keep the layers' defaults, or use nn.init.kaiming_uniform_; zeros are for biases",
             )
             return
         if any(finding.severity == "error" for finding, _ in self.session.found.values()):
+            return
+        if len(self._wiped_steps) >= _STEPS_CONSTANT:
+            self.report(
+                self._wiped,
+                "this norm averages over a single number, so the number minus its mean is zero: the output is always the bias, and "
+                "no gradient flows back.",
+                evidence={"steps": self.step},
+                fix="normalize over several numbers: the features before the last layer, not its single output",
+            )
             return
         for curve in self._curves.values():
             self._judge(curve)
@@ -216,11 +258,16 @@ class LossAtChance(Rule):
         ):
             return
         size = float(np.abs(losses).max())
+        if not size and self._weightless is not None:
+            self._tell(
+                curve, losses, "the loss is 0 in every step: all of its class or sample weights are zero.", {}, self._weightless
+            )
+            return
         if size > 1e-6 and float(np.ptp(losses)) <= 1e-6 * size:
             self._tell(
                 curve,
                 losses,
-                f"the loss is {losses[0]:.4g} in every one of {losses.size} steps: nothing that is trained changes it.",
+                f"the loss is {losses[0]:.4g} in every one of {losses.size} steps: no trained parameter affects it.",
                 {},
             )
             return
@@ -275,14 +322,14 @@ class LossAtChance(Rule):
             {"chance": chance},
         )  # fmt: skip
 
-    def _tell(self, curve: _Curve, losses: Any, message: str, evidence: dict[str, Any]) -> None:
+    def _tell(self, curve: _Curve, losses: Any, message: str, evidence: dict[str, Any], place: Any = None) -> None:
         shown = [float(f"{v:.5g}") for v in losses[np.linspace(0, losses.size - 1, 6).astype(int)]]
         self.report(
-            self._apart(curve.site.file) or self._wiped or curve.site if curve.site is not None else None,
+            place or (self._apart(curve.site.file) or self._wiped or curve.site if curve.site is not None else None),
             message,
             evidence={"loss": curve.name, "loss_at": curve.site, "steps": int(losses.size), "losses": shown, **evidence},
-            fix="see whether a few examples can be learned by heart; if not, look at the gradients (`pellucid.explain`), "
-            "the initial values, the learning rate, and whether inputs and labels still belong together",
+            fix="check whether the model can overfit a few examples; if not, look at the gradients (`pellucid.explain`), "
+            "the initialization, the learning rate, and whether inputs and labels still match",
         )
 
 
@@ -306,8 +353,9 @@ def _is_flat(losses: Any) -> bool:
     return slope * losses.size > -0.002 * float(losses.mean())
 
 
-def _is_drawn(value: Value, step: int, limit: int = 200) -> bool:
-    """Whether labels are random numbers themselves, or made of random numbers of this step; which rows are drawn does not count."""
+def _drawn(value: Value, step: int, limit: int = 200) -> Op | None:
+    """The operation that drew labels which are random numbers themselves, or are made of random numbers of this step; which rows are drawn
+    does not count."""
     waiting = [(value, True)]
     while waiting and limit > 0:
         limit -= 1
@@ -316,12 +364,12 @@ def _is_drawn(value: Value, step: int, limit: int = 200) -> bool:
         if op is None:
             continue
         if op.name in RANDOM and (step > 0 and op.step == step or plain and op.name in ("randint", "bernoulli", "multinomial")):
-            return True
+            return op
         plain = plain and op.name in VIEWS
         waiting.extend(
             (v, plain) for v in (op.inputs[:1] if op.name in ("getitem", "index_select", "gather", "take") else op.inputs)
         )
-    return False
+    return None
 
 
 def _only_loss(root: Value) -> Op | None:

@@ -18,7 +18,15 @@ def apart(file: str) -> Place | None:
     root = tree(file)
     if root is None:
         return None
-    lines = [*_shuffled(root), *_indexed(root), *_zipped(root), *_items(root), *_rolled(root), *_partly(root)] or [*_listed(root)]
+    lines = [
+        *_shuffled(root),
+        *_indexed(root),
+        *_zipped(root),
+        *_items(root),
+        *_rolled(root),
+        *_partly(root),
+        *_by_length(root),
+    ] or [*_listed(root)]
     return Place(file, min(lines)) if lines else None
 
 
@@ -142,6 +150,23 @@ def _partly(root: ast.AST) -> list[int]:
             if isinstance(a, ast.Subscript) and (ast.unparse(a.slice) in orders or _called(a.slice) in _PERMUTATIONS)
         ]
         if isinstance(n, ast.Call) and ordered and len(ordered) < len(given):
+            found.append(n.lineno)
+    return found
+
+
+def _by_length(root: ast.AST) -> list[int]:
+    """`batch.sort(key=len)`, `xs = sorted(xs, key=len)`: sequences in another order than what was listed beside them."""
+    found = []
+    for n in ast.walk(root):
+        if not isinstance(n, ast.Call) or _called(n) not in ("sort", "sorted"):
+            continue
+        key = next((k.value for k in n.keywords if k.arg == "key"), None)
+        if isinstance(key, ast.Lambda) and len(key.args.args) == 1:
+            own, text = key.args.args[0].arg, ast.unparse(key.body)
+            whole = text in (f"len({own})", f"{own}.shape[0]", f"{own}.size(0)", f"-len({own})", f"-{own}.shape[0]")
+        else:
+            whole = isinstance(key, ast.Name) and key.id == "len"
+        if whole:
             found.append(n.lineno)
     return found
 

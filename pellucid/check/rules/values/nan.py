@@ -30,20 +30,20 @@ SINGULAR: dict[str, tuple[Any, str]] = {
     "acos": (lambda x: np.abs(x) == 1, "the derivative of acos is infinite at -1 and 1"),
     "asin": (lambda x: np.abs(x) == 1, "the derivative of asin is infinite at -1 and 1"),
     "acosh": (lambda x: x == 1, "the derivative of acosh is infinite at 1"),
-    "atan2": (lambda x: x == 0, "the derivative of atan2 at (0, 0) is none"),
+    "atan2": (lambda x: x == 0, "atan2 has no derivative at (0, 0)"),
     "pow": (lambda x: x == 0, "the derivative of a power below 1 is infinite at 0"),
-    "log": (lambda x: np.abs(x) < 1e-30, "its derivative 1 / x leaves the range of numbers this close to 0"),
-    "reciprocal": (lambda x: np.abs(x) < 1e-15, "its derivative 1 / x**2 leaves the range of numbers this close to 0"),
-    "rsqrt": (lambda x: np.abs(x) < 1e-20, "its derivative leaves the range of numbers this close to 0"),
-    "div": (lambda x: np.abs(x) < 1e-15, "its derivative 1 / x**2 leaves the range of numbers this close to 0"),
+    "log": (lambda x: np.abs(x) < 1e-30, "its derivative 1 / x overflows this close to 0"),
+    "reciprocal": (lambda x: np.abs(x) < 1e-15, "its derivative 1 / x**2 overflows this close to 0"),
+    "rsqrt": (lambda x: np.abs(x) < 1e-20, "its derivative overflows this close to 0"),
+    "div": (lambda x: np.abs(x) < 1e-15, "its derivative 1 / x**2 overflows this close to 0"),
 }
 FIX = {
     "log": "keep the argument above zero, `x.clamp_min(1e-8).log()`, or compute the logarithm from the scores (F.logsigmoid, F.log_softmax)",
-    "div": "keep the denominator away from zero: add a small number to it, or leave out the case in which it is zero",
+    "div": "keep the denominator away from zero: add a small number to it, or skip the case where it is zero",
     "exp": "subtract the largest value first, as torch.logsumexp and softmax do, or clamp the argument",
     "sqrt": "add a small number under the root: `(x + 1e-8).sqrt()`",
     "softmax": "leave at least one position unmasked in every row",
-    "mean": "leave out the empty case",
+    "mean": "skip the empty case",
     "cross_entropy": "skip batches in which every target is ignore_index",
     "std": "one value has no standard deviation: pass `unbiased=False` or use more values",
     "pow": "keep the base above zero: `(x + 1e-8) ** p`",
@@ -65,8 +65,8 @@ FIX |= {
 FIX |= {"var": FIX["std"], "std_mean": FIX["std"], "asin": FIX["acos"], "atanh": FIX["acos"]}
 _GROW = ("exploding-gradient", "lr-absurd", "nll-without-log-softmax", "missing-zero-grad")
 """Rules whose findings are why numbers grow until they overflow."""
-GENERAL = "look at what goes in on this line, and keep it in the range in which the result is finite"
-CLEAN = "clean the data (torch.isfinite, torch.nan_to_num), and look at how this tensor is filled"
+GENERAL = "keep the inputs on this line in the range where the result is finite"
+CLEAN = "clean the data (torch.isfinite, torch.nan_to_num), and check how this tensor is filled"
 DIVERGED = "training diverges before this line: use a smaller learning rate, or clip gradients with nn.utils.clip_grad_norm_"
 
 
@@ -206,17 +206,17 @@ class NanBorn(Rule):
         if op.name in PUT:
             return _Cause(
                 op.site,
-                f"{word} comes in with the data here, in {bad.count} of {bad.total} elements; {what}.",
+                f"{word} is already in the data here, in {bad.count} of {bad.total} elements; {what}.",
                 {"operation": op.name, "kind": word, "elements": bad.count, "of": bad.total},
                 CLEAN,
                 False,
             )
         masked = any(kind == "inf" for kind, _ in bad.bad_inputs)
         told = ", ".join(f"{k} from {_short(low)} to {_short(high)}" for k, (low, high) in bad.ranges.items())
-        why = "a row of its input is infinite throughout" if masked else told and f"it was given {told}"
+        why = "an entire row of its input is infinite" if masked else told and f"its arguments: {told}"
         growth = op.name in GROWTH and not masked and max((abs(x) for r in bad.ranges.values() for x in r), default=0.0) > 1e4
         return _Cause(
-            op.site,
+            _of_parameters(op) or op.site,
             f"{word} appears in {op.name}, in {bad.count} of {bad.total} elements{': ' + why if why else ''}; {what}.",
             {"operation": op.name, "kind": word, "elements": bad.count, "of": bad.total, "ranges": bad.ranges, "step": op.step},
             DIVERGED if growth else _fix(op),
@@ -232,7 +232,7 @@ class NanBorn(Rule):
         site = made.site if made is not None and made.name in PUT else bad.op.site
         return _Cause(
             site,
-            f"{word} comes in with {name or 'a tensor of shape ' + str(list(x.shape))}, which {bad.op.name} uses; {what}.",
+            f"{word} is already in {name or 'a tensor of shape ' + str(list(x.shape))}, which {bad.op.name} uses; {what}.",
             {"operation": bad.op.name, "kind": word, "tensor": name, "shape": list(x.shape), "step": bad.op.step},
             CLEAN,
             False,
@@ -247,7 +247,7 @@ class NanBorn(Rule):
         self._lost = None
         for root in event.roots:
             if root.number in self._kinds:
-                cause = self._cause(root, "the loss is then no number")
+                cause = self._cause(root, "the loss becomes NaN")
                 self._lost = _Waiting(cause, True) if cause is not None else None
 
     def on_backward(self, event: Backward) -> None:
@@ -382,6 +382,15 @@ def _fix(op: Op) -> str:
             )
             return f"compute the logarithm from the scores, `F.{one}(scores)` (or {loss}, which does): {made.op.name} rounds to 0 before the log"
     return FIX.get(op.name, GENERAL)
+
+
+def _of_parameters(op: Op) -> Any:
+    """Where a module of the library's was made that computes a weight of nothing but parameters, as weight_norm does; None elsewhere."""
+    call = op.module
+    if op.direct or call is None or call.made is None:
+        return None
+    leaves = [v for o in (op, *ancestors(op.inputs, limit=50)) for v in o.inputs if v.producer is None]
+    return call.made if leaves and all(v.is_leaf and v.requires_grad for v in leaves) else None
 
 
 def _finite(array: Any) -> bool:

@@ -38,7 +38,7 @@ def weight_of(op: Op) -> Value | None:
 class _Unit:
     """Which units of a layer answered to some input, in the last steps that were looked at."""
 
-    __slots__ = ("below", "bias", "final", "first", "looks", "op", "rows", "weight")
+    __slots__ = ("below", "bias", "final", "first", "looks", "low", "op", "rows", "weight")
 
     def __init__(self, op: Op, weight: Value) -> None:
         self.op = op
@@ -48,6 +48,7 @@ class _Unit:
         self.first: Any = None  # which units answered at the first look
         self.bias: Value | None = None  # of the layer, or of a norm after it: one that begins below zero
         self.below: str | None = None  # the operation before it that gives nothing above zero
+        self.low: float = 0  # what is not above it is cut off
         self.final = False  # nothing but the loss comes after the activation
 
 
@@ -63,6 +64,7 @@ class DeadUnits(Rule):
 
     LOOKS = 6
     SHARE = 0.75  # half of the units are off for all inputs where the bias outweighs a signal that has become small
+    FEW, MOST = 24, 0.85  # units, and the share of those that must be off where there are no more of them
     NARROW = 16  # units; of narrower layers all must be off
     ROWS = 64
 
@@ -84,12 +86,9 @@ class DeadUnits(Rule):
                 steps.append(self.step)
         if out is None or not out.requires_grad or not isinstance(x, Value) or out.ndim < 2 or not looked_at(self.step, out.numel):
             return
-        if (
-            op.name in ("clamp", "clamp_min")
-            and op.args.get("min") != 0
-            or op.arg("threshold", 0) != 0
-            or op.arg("min_val", 0) != 0
-        ):
+        low = op.args.get("threshold", op.args.get("min_val", op.args.get("min", 0)))
+        low = 0 if op.name in ("relu", "relu6", "maximum", "mul", "where") else low
+        if not isinstance(low, (int, float)):
             return
         passed = list(lineage(x, BETWEEN | NEVER_ABOVE, 40))
         layer = next((o for o in passed if o.name in LAYERS), None)
@@ -101,7 +100,8 @@ class DeadUnits(Rule):
         if array is None:
             return
         axis = 1 if layer.name in CONVOLUTIONS and array.ndim > 2 else array.ndim - 1
-        off = (array <= 0) if inplace else (array < 0)
+        floor = op.args.get("value", low) if inplace else low
+        off = (array <= floor) if inplace else (array < low)
         high = 6.0 if op.name == "relu6" else op.args.get("max_val", op.args.get("max"))
         if isinstance(high, (int, float)):
             off = off | (array >= high)
@@ -110,6 +110,7 @@ class DeadUnits(Rule):
         held = self._layers.get(key)
         if held is None:
             held = self._layers[key] = _Unit(op, weight)
+            held.low = low
             held.first = on
             made = next((o.name for o in passed if o.name not in VIEWS), None)
             held.below = made if made in NEVER_ABOVE else None
@@ -147,10 +148,11 @@ class DeadUnits(Rule):
             if len(steps) >= min(self.LOOKS, 4):
                 self.report(
                     site,
-                    "this ReLU gets numbers that are never above zero, the negative of what another one gave: it is zero for every input, and "
-                    "no gradient passes.",
+                    "the input of this ReLU is the negated output of another ReLU, so it is never above zero: the output "
+                    "is zero for every input, and "
+                    "no gradient flows back.",
                     evidence={"steps": len(steps), "called_at": site},
-                    fix="take the negative of what the first one gets, before it is rectified",
+                    fix="negate the input of the first ReLU instead of its output",
                 )
         for held in self._layers.values():
             looks = held.looks
@@ -158,27 +160,28 @@ class DeadUnits(Rule):
                 continue
             on = np.logical_or.reduce([mask for _, mask in looks])
             dead = int((~on).sum())
-            if dead <= self.SHARE * len(on) or len(on) < self.NARROW and dead < len(on):
+            share = self.SHARE if len(on) >= self.FEW else self.MOST
+            if dead <= share * len(on) or len(on) < self.NARROW and dead < len(on):
                 continue
             op = held.op
-            name = held.weight.name
+            name, state = held.weight.name, "zero" if held.low == 0 else "cut off"
             if held.below is not None and dead == len(on):
                 self.report(
                     cause_site(op),
-                    f"all {dead} units of this {op.name} are zero for every input: what {held.below} gives is never above zero.",
+                    f"all {dead} units of this {op.name} are zero for every input: the output of {held.below} is never above zero.",
                     evidence={"units": len(on), "layer": name, "called_at": op.site},
                     fix=f"leave the {op.name} out, or apply it before {held.below}",
                 )
                 continue
             self.report(
                 self._place(held),
-                f"{dead} of {len(on)} units of this {op.name} are zero for every input of the last {len(looks)} steps that were looked "
-                f"at{' (the layer is ' + name + ')' if name else ''}: they pass no gradient, so they stay so.",
+                f"{dead} of {len(on)} units of this {op.name} are {state} for every input of the last {len(looks)} sampled steps"
+                f"{' (the layer is ' + name + ')' if name else ''}: they pass no gradient, so they stay that way.",
                 evidence={
                     "dead": dead, "units": len(on), "rows_per_step": held.rows, "steps": [s for s, _ in looks],
                     "layer": name, "called_at": op.site, "dead_at_first": int((~held.first).sum()),
                 },
-                fix="look for what pushes the layer's input below zero: a bias that begins far below zero, inputs that are not scaled, or "
+                fix="find what pushes the layer's input below zero: a bias that starts far below zero, inputs that are not scaled, or "
                 "a learning rate that is too large; nn.LeakyReLU or nn.GELU keep a gradient there",
             )  # fmt: skip
 
@@ -186,8 +189,11 @@ class DeadUnits(Rule):
         """Where it began: the line that gave the layer its values, when its units were off from the beginning; the optimizer, when they went
         off in training; else the activation."""
         if held.final:
-            site = cause_site(held.op)
-            return called_at(site) or site
+            site, names = cause_site(held.op), self.session.recorder.names
+            several = sum(names.site_of(m) == site for m in names.alive()) > 1  # what is wrong is that the last layer has one, too
+            return site if several else called_at(site) or site
+        if held.low != 0 and (~held.first).mean() >= self.SHARE:
+            return cause_site(held.op)  # the bound is the unusual thing
         if (~held.first).mean() < self.SHARE:
             return self._owners.get(held.weight.id) or cause_site(held.op)
         recorder = self.session.recorder

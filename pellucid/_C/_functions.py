@@ -1,0 +1,5 @@
+"""Functions of autograd under the names of `torch._C._functions`."""
+
+from __future__ import annotations
+
+from ..core.function import once_differentiable as once_differentiable

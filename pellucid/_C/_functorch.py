@@ -1,0 +1,57 @@
+"""Tensors inside function transforms, under the names of `torch._C._functorch`."""
+
+from __future__ import annotations
+
+from ..core.modes import local as _local
+from ..core.tensor import Tensor
+from ..core.transforms import batching as _batching
+
+
+def _active() -> bool:
+    return bool(_local.transforms or _batching.levels.stack)
+
+
+def is_batchedtensor(tensor: Tensor) -> bool:
+    """Whether it is one sample of a batch, inside of `vmap`."""
+    return _batching.level_of(tensor) > 0
+
+
+def is_legacy_batchedtensor(tensor: Tensor) -> bool:
+    """False: there is one kind of batched tensors, `is_batchedtensor`."""
+    return False
+
+
+def is_gradtrackingtensor(tensor: Tensor) -> bool:
+    """False: gradients inside of `grad` are recorded on the tensors themselves."""
+    return False
+
+
+def is_functorch_wrapped_tensor(tensor: Tensor) -> bool:
+    """Whether it is one sample of a batch, inside of `vmap`."""
+    return is_batchedtensor(tensor)
+
+
+def maybe_get_level(tensor: Tensor) -> int:
+    """The number of the `vmap` it belongs to; -1 outside."""
+    return _batching.level_of(tensor) or -1
+
+
+def maybe_get_bdim(tensor: Tensor) -> int:
+    """The dimension of the batch: the first; -1 for a tensor that is no sample of one."""
+    return 0 if is_batchedtensor(tensor) else -1
+
+
+def get_unwrapped(tensor: Tensor) -> Tensor:
+    """All samples of a batched tensor, the batch in the first dimension; another tensor as it is."""
+    return _batching.physical(tensor) if is_batchedtensor(tensor) else tensor
+
+
+def _add_batch_dim(self: Tensor, batch_dim: int, level: int) -> Tensor:
+    """One sample of the tensor along a dimension, for a running `vmap`."""
+    return _batching.batched(self.movedim(batch_dim, 0), level)
+
+
+def _remove_batch_dim(self: Tensor, level: int, batch_size: int, out_dim: int) -> Tensor:
+    """All samples, in a dimension of their own."""
+    whole, found = _batching.unwrap(self, level, batch_size)
+    return (whole if found else _batching.spread(whole, batch_size)).movedim(0, out_dim)

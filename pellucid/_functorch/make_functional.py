@@ -1,0 +1,66 @@
+"""Modules as functions of their parameters (`torch._functorch.make_functional`), as `functorch` has them.
+
+New programs call `torch.func.functional_call`.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from ..func import functional_call
+from ..nn.modules.module import Module
+
+
+class FunctionalModuleWithBuffers:
+    """A module without its own values: called with parameters, buffers and then the module's arguments."""
+
+    def __init__(self, stateless_model: Module, param_names: tuple[str, ...], buffer_names: tuple[str, ...]) -> None:
+        self.stateless_model, self.param_names, self.buffer_names = stateless_model, param_names, buffer_names
+
+    def __call__(self, params: Any, buffers: Any, *args: Any, **kwargs: Any) -> Any:
+        values = dict(zip(self.param_names, params, strict=True)) | dict(zip(self.buffer_names, buffers, strict=True))
+        return functional_call(self.stateless_model, values, args, kwargs)
+
+
+class FunctionalModule:
+    """A module without its own values: called with parameters and then the module's arguments."""
+
+    def __init__(self, stateless_model: Module, param_names: tuple[str, ...]) -> None:
+        self.stateless_model, self.param_names = stateless_model, param_names
+
+    def __call__(self, params: Any, *args: Any, **kwargs: Any) -> Any:
+        return functional_call(self.stateless_model, dict(zip(self.param_names, params, strict=True)), args, kwargs)
+
+
+def make_functional_with_buffers(model: Module, disable_autograd_tracking: bool = False) -> tuple[Any, Any, Any]:
+    """The module as a function, its parameters and its buffers.
+
+    Args:
+        model: it keeps its values, the function works on a copy.
+        disable_autograd_tracking: parameters that require no gradient.
+
+    >>> import pellucid as torch
+    >>> from pellucid._functorch.make_functional import make_functional_with_buffers
+    >>> f, params, buffers = make_functional_with_buffers(torch.nn.Linear(2, 1))
+    >>> f([torch.ones(1, 2), torch.zeros(1)], buffers, torch.ones(2))
+    tensor([2.])
+    """
+    made = copy.deepcopy(model)
+    params, buffers = dict(made.named_parameters()), dict(made.named_buffers())
+    if disable_autograd_tracking:
+        for param in params.values():
+            param.requires_grad_(False)
+    return FunctionalModuleWithBuffers(made, tuple(params), tuple(buffers)), tuple(params.values()), tuple(buffers.values())
+
+
+def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple[Any, Any]:
+    """The module as a function, and its parameters.
+
+    Raises:
+        RuntimeError: the module has buffers.
+    """
+    if any(True for _ in model.buffers()):
+        raise RuntimeError("make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead.")
+    function, params, _ = make_functional_with_buffers(model, disable_autograd_tracking)
+    return FunctionalModule(function.stateless_model, function.param_names), params

@@ -1,0 +1,104 @@
+"""The steps of `vmap` under the names of `torch._functorch.vmap`, for libraries that bring their own containers.
+
+A level is the number of a running `vmap`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._C._functorch import _add_batch_dim as _add_batch_dim
+from .._C._functorch import _remove_batch_dim as _remove_batch_dim
+from .._pytree import TreeSpec as Spec
+from .._pytree import _broadcast_to_and_flatten as _broadcast_to_and_flatten
+from .._pytree import tree_flatten as tree_flatten
+from .._pytree import tree_unflatten as tree_unflatten
+from ..core.tensor import Tensor as Tensor
+from ..core.transforms import batching as _batching
+from ..core.transforms.batching import Level
+from ..func import vmap as vmap
+from ..func.vmap import CONTAINERS, _running
+
+
+def _get_name(func: Callable[..., Any]) -> str:
+    """A function's name in messages."""
+    return getattr(func, "__name__", None) or repr(func)
+
+
+def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: int, batch_size: int, out_dim: int | None) -> Any:
+    """All samples of a result, the batch in `out_dim`; None: the result as it is."""
+    if out_dim is None:
+        if isinstance(batched_output, Tensor) and _batching.level_of(batched_output) == vmap_level:
+            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        return batched_output
+    if not isinstance(batched_output, Tensor):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(batched_output)}. Did you mean to set out_dims= to None "
+            "for output?"
+        )
+    return _remove_batch_dim(batched_output, vmap_level, batch_size, out_dim)
+
+
+def _process_batched_inputs(
+    in_dims: Any, args: tuple[Any, ...], func: Callable[..., Any]
+) -> tuple[int, list[Any], list[Any], Spec]:
+    """(batch size, dimensions of the leaves, leaves, structure of the arguments)."""
+    leaves, spec = tree_flatten(args)
+    dims = _broadcast_to_and_flatten(in_dims, spec)
+    name = _get_name(func)
+    if dims is None:
+        raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of inputs.")
+    sizes = {leaf.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None}
+    if not sizes:
+        raise ValueError(f"vmap({name}, ...)(<inputs>): at least one of the inputs must be mapped over.")
+    if len(sizes) > 1:
+        found = [leaf.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None]
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {found} for the mapped dimension"
+        )
+    dims = [d if d is None or d >= 0 else d + leaf.ndim for leaf, d in zip(leaves, dims, strict=True)]
+    return sizes.pop(), dims, leaves, spec
+
+
+def _create_batched_inputs(flat_in_dims: list[Any], flat_args: list[Any], vmap_level: int, args_spec: Spec) -> Any:
+    """The arguments with one sample in the place of each batch."""
+    made = [
+        leaf if dim is None else _add_batch_dim(leaf, dim, vmap_level) for dim, leaf in zip(flat_in_dims, flat_args, strict=True)
+    ]
+    return tree_unflatten(made, args_spec)
+
+
+def _unwrap_batched(batched_outputs: Any, out_dims: Any, vmap_level: int, batch_size: int, func: Callable[..., Any]) -> Any:
+    """The results with all samples."""
+    leaves, spec = tree_flatten(batched_outputs)
+    dims = _broadcast_to_and_flatten(out_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"vmap({_get_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of outputs."
+        )
+    name = _get_name(func)
+    return tree_unflatten(
+        [_maybe_remove_batch_dim(name, x, vmap_level, batch_size, d) for x, d in zip(leaves, dims, strict=True)], spec
+    )
+
+
+_OWN = (_process_batched_inputs, _create_batched_inputs, _unwrap_batched)
+
+
+def _by_replaced_steps(
+    func: Callable[..., Any], in_dims: Any, out_dims: Any, randomness: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """The whole call by steps that a library has put in the place of those above, where its containers are among the arguments."""
+    if (_process_batched_inputs, _create_batched_inputs, _unwrap_batched) == _OWN:
+        return NotImplemented
+    size, dims, leaves, spec = _process_batched_inputs(in_dims, args, func)
+    if all(isinstance(leaf, Tensor) or next(iter(tree_flatten(leaf)[0]), None) is leaf for leaf in leaves):
+        return NotImplemented
+    level = Level(size, randomness)
+    with _running(level):
+        made = func(*_create_batched_inputs(dims, leaves, level.number, spec), **kwargs)
+        return _unwrap_batched(made, out_dims, level.number, size, func)
+
+
+CONTAINERS.append(_by_replaced_steps)

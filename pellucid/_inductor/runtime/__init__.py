@@ -1,0 +1,1 @@
+"""`torch._inductor.runtime`, as far as libraries use it."""

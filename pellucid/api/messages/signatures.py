@@ -1,0 +1,354 @@
+"""Arguments held against PyTorch's signatures: where they first fail to fit, in PyTorch's words.
+
+Source: the behaviour of PyTorch 2.13's argument parser, held to it by `tests/oracle/test_overloads.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._names import NUMPY_NAMES
+from ...core.public import FUNCTIONS, METHODS
+from ...core.streams.generator import Generator
+from ...core.tensor import Parameter, Tensor
+from ...devices import device, layout, memory_format
+from ...dtypes import dtype
+from ...ops._overloads import Overloads, overloads, plain
+
+
+class Slot(NamedTuple):
+    """A parameter of a signature.
+
+    Attributes:
+        kind: what PyTorch calls its type: "Tensor", "tuple of ints", "torch.dtype".
+        name: its name.
+        optional: has it a default?
+        keyword: can it be given by keyword only?
+        nullable: is None taken?
+        size: how many items a list has for which one number stands; 0: none.
+    """
+
+    kind: str
+    name: str
+    optional: bool
+    keyword: bool
+    nullable: bool
+    size: int
+
+
+_PART = re.compile(r"([\w. ]+?)(?:\[(\d+)\])?(\?)? (\w+)(?: = (.*))?")
+_OF_NUMBERS = set("add sub mul div divide multiply subtract true_divide floor_divide".split())
+
+
+@cache
+def slots(signature: str) -> tuple[Slot, ...]:
+    """The parameters of a signature.
+
+    Example:
+        >>> slots("(Tensor input, *, tuple of ints[1]? dim = 0)")[1]
+        Slot(kind='tuple of ints', name='dim', optional=True, keyword=True, nullable=True, size=1)
+    """
+    found, keyword = [], False
+    for part in signature[1:-1].split(", "):
+        if part == "*":
+            keyword = True
+        elif match := _PART.fullmatch(part):
+            kind, size, nullable, name, default = match.groups()
+            found.append(Slot(kind, name, default is not None, keyword, nullable is not None or default == "None", int(size or 0)))
+    return tuple(found)
+
+
+def refused(overloads: Overloads, args: list[Any], kwargs: dict[str, Any]) -> str | None:
+    """What PyTorch says when it does not take the arguments; None where it does."""
+    shown, signatures, single = overloads
+    if single:
+        return failure(shown, signatures[0], args, kwargs)
+    if any(failure(shown, signature, args, kwargs) is None for signature in signatures):
+        return None
+    given = len(args) + len(kwargs)
+    plausible = [s for s in signatures if sum(not p.optional for p in slots(s)) <= given <= len(slots(s))]
+    if len(plausible) == 1:
+        return failure(shown, plausible[0], args, kwargs)
+    return refusal(shown, [plain(s) for s in signatures], args, kwargs)
+
+
+def failure(shown: str, signature: str, args: list[Any], kwargs: dict[str, Any]) -> str | None:
+    """Where the arguments first fail to fit a signature, in PyTorch's words; None where they fit.
+
+    Example:
+        >>> failure("f", "(Tensor input, int dim, *, bool keepdim = False)", [1, 2], {})
+        "f(): argument 'input' (position 1) must be Tensor, not int"
+        >>> failure("f", "(int n, int dim)", [1], {})
+        'f() missing 1 required positional arguments: "dim"'
+    """
+    parameters = slots(signature)
+    places = sum(not p.keyword for p in parameters)
+    spread = places == 1 and parameters[0].kind == "tuple of ints"
+    if len(args) > places and not spread:
+        return _too_many(shown, parameters, places, len(args))
+    used, at = 0, 0
+    for parameter in parameters:
+        positional = at < len(args)
+        if positional and parameter.keyword:
+            return _too_many(shown, parameters, places, len(args))
+        name = None if positional else next((n for n in (parameter.name, *_ALIASES.get(parameter.name, ())) if n in kwargs), None)
+        there = positional or name is not None
+        value = args[at] if positional else kwargs[name] if name is not None else None
+        if not there and not parameter.optional:
+            lacking = [p.name for p in parameters[at:] if not p.optional]
+            listing = ", ".join(f'"{n}"' for n in lacking)
+            return f"{shown}() missing {len(lacking)} required positional argument{'s' * (len(lacking) == 1)}: {listing}"
+        if there and not (value is None and parameter.nullable):
+            if parameter.kind == "tuple of Tensors" and isinstance(value, (tuple, list)):
+                for k, item in enumerate(value):
+                    if not isinstance(item, Tensor) and not (item is None and parameter.name == "indices"):
+                        return (
+                            f"expected Tensor as element {k} in argument {parameters.index(parameter)}, but got {shown_type(item)}"
+                        )
+            elif not fits(value, parameter, shown.rstrip("_") in _OF_NUMBERS):
+                if spread and positional and at == 0 and _is_int(value):
+                    at = len(args)
+                    continue
+                where = "" if not positional else f" (position {at + 1})"
+                found = f"not {shown_type(value)}"
+                if positional and parameter.kind in ("tuple of ints", "tuple of floats") and isinstance(value, (tuple, list)):
+                    found = f"but found element of type {shown_type(value[0])} at pos 0"
+                return f"{shown}(): argument '{parameter.name}'{where} must be {parameter.kind}, {found}"
+        if positional:
+            at += 1
+        elif there:
+            used += 1
+    if used < len(kwargs):
+        names = [p.name for p in parameters]
+        for name in kwargs:
+            if name not in names:
+                return f"{shown}() got an unexpected keyword argument '{name}'"
+            if names.index(name) < len(args):
+                return f"{shown}() got multiple values for argument '{name}'"
+        return "invalid keyword arguments"
+    return None
+
+
+def _too_many(shown: str, parameters: tuple[Slot, ...], places: int, given: int) -> str:
+    least = sum(not p.optional for p in parameters)
+    if least != places:
+        return f"{shown}() takes from {least} to {places} positional arguments but {given} were given"
+    wanted = f"{places} positional argument{'' if places == 1 else 's'}"
+    return f"{shown}() takes {wanted} but {given} {'was' if given == 1 else 'were'} given"
+
+
+# Further keywords for a parameter: NumPy's names, and what a method is called on.
+_ALIASES = {new: [old for old, known in NUMPY_NAMES.items() if known == new] for new in NUMPY_NAMES.values()}
+
+
+def _is_int(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, (bool, np.bool_)) and not isinstance(value, Tensor) or (
+        isinstance(value, Tensor) and not value.ndim and not (value.is_floating_point() or value.is_complex())
+        and value.dtype.name != "bool" and not value.requires_grad
+    )  # fmt: skip
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, complex, np.number, np.bool_))
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, (int, float, np.floating, np.integer)) and not isinstance(value, bool)
+
+
+def fits(value: Any, parameter: Slot, numbers: bool = False) -> bool:
+    """Does PyTorch take a value for a parameter? Of lists of numbers it looks at the first item. `numbers`: they stand for tensors."""
+    kind = parameter.kind
+    single = isinstance(value, Tensor) and not value.ndim and not value.requires_grad
+    if kind in ("Any", "object"):
+        return True
+    if kind == "Tensor":
+        return isinstance(value, Tensor) or numbers and _is_number(value)
+    if kind in ("Number", "Scalar"):
+        return _is_number(value) or single
+    if kind == "complex":
+        return _is_float(value) or isinstance(value, complex) or single
+    if kind == "float":
+        return _is_float(value) or single
+    if kind == "int":
+        return _is_int(value)
+    if kind == "bool":
+        return isinstance(value, (bool, np.bool_))
+    if kind == "tuple of ints":
+        if isinstance(value, (tuple, list)):
+            return not value or _is_int(value[0])
+        return parameter.size > 0 and _is_int(value)
+    if kind == "tuple of floats":
+        return isinstance(value, (tuple, list)) and (not value or _is_float(value[0]) or isinstance(value[0], complex))
+    if kind == "tuple of Tensors":
+        return isinstance(value, (tuple, list))
+    if kind.startswith("tuple of "):
+        item = Slot(kind.removeprefix("tuple of ").removesuffix("s"), "", False, False, False, 0)
+        return isinstance(value, (tuple, list)) and all(fits(v, item) for v in value)
+    if kind == "torch.device":
+        return isinstance(value, (str, device)) or _is_int(value)
+    if kind == "torch.dtype":
+        return isinstance(value, dtype) or value in (bool, int, float, complex)
+    if kind in _CLASSES:
+        return isinstance(value, _CLASSES[kind])
+    return shown_type(value) == kind
+
+
+_CLASSES: dict[str, type] = {"torch.layout": layout, "torch.memory_format": memory_format, "torch.Generator": Generator, "str": str}
+
+
+def shown_type(value: Any) -> str:
+    """The name of a type as PyTorch shows it."""
+    kind = type(value)
+    if isinstance(value, Tensor):
+        return "Parameter" if isinstance(value, Parameter) else kind.__name__
+    if kind.__module__.partition(".")[0] == "pellucid":
+        return f"torch.{kind.__name__}"
+    return f"{kind.__module__}.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+
+
+def refusal(shown: str, signatures: list[str], args: list[Any], kwargs: dict[str, Any]) -> str:
+    """The message of a call that fits none of the signatures.
+
+    Example:
+        >>> print(refusal("f", ["(Tensor input)", "(Tensor input, int dim)"], ["a"], {}), end="")
+        f() received an invalid combination of arguments - got (str), but expected one of:
+         * (Tensor input)
+              didn't match because some of the arguments have invalid types: (!str!)
+         * (Tensor input, int dim)
+    """
+    kwargs = {name: kwargs[name] for name in hash_order(kwargs)}
+    named = [f"{name}={shown_type(value)}" for name, value in kwargs.items()]
+    got = f"({', '.join([*map(shown_type, args), *named])}{', ' if named and not args else ''})"
+    start = f"{shown}() received an invalid combination of arguments - "
+    if len(signatures) == 1:
+        wrong = _unknown(signatures[0], kwargs)
+        if wrong:
+            return f"{start}got unrecognized keyword arguments: {', '.join(wrong)}"
+        if len(_options(signatures[0])) == len(args) + len(kwargs):
+            got = _described(signatures[0], args, kwargs)
+        return f"{start}got {got}, but expected {signatures[0]}"
+    lines = []
+    for signature in signatures:
+        lines.append(f" * {signature}\n")
+        if len(_options(signature)) == len(args) + len(kwargs):
+            wrong = _unknown(signature, kwargs)
+            why = (
+                f"keywords were incorrect: {', '.join(wrong)}"
+                if wrong
+                else f"arguments have invalid types: {_described(signature, args, kwargs)}"
+            )
+            lines.append(f"      didn't match because some of the {why}\n")
+    return f"{start}got {got}, but expected one of:\n{''.join(lines)}"
+
+
+# When PyTorch lists signatures, it reads its own text: each part is a type and, behind the last space, a name. The star counts as one, and of
+# a parameter with a default the "name" is the default's value.
+@cache
+def _options(signature: str) -> list[tuple[str, str]]:
+    return [(part.rpartition(" ")[0] or part, part.rpartition(" ")[2]) for part in signature[1:-1].split(", ")]
+
+
+def _unknown(signature: str, kwargs: dict[str, Any]) -> list[str]:
+    options = _options(signature)
+    names = [name for _, name in options[max(len(options) - len(kwargs), 0) :]]
+    return [name for name in kwargs if name not in names]
+
+
+def _described(signature: str, args: list[Any], kwargs: dict[str, Any]) -> str:
+    found = []
+    for place, (kind, name) in enumerate(_options(signature)):
+        value = args[place] if place < len(args) else kwargs[name]
+        own = shown_type(value)
+        fits = own in {"float": ("float", "int"), "int": ("int",)}.get(kind, (kind,))
+        if not fits and type(value) in (list, tuple):
+            inner = ", ".join(map(shown_type, value))
+            own += f" of [{inner}]" if type(value) is list else f" of ({inner}{',' * (len(value) == 1)})"
+        text = own if place < len(args) else f"{name}={own}"
+        found.append(text if fits else f"!{text}!")
+    return f"({', '.join(found)})"
+
+
+def hash_order(names: Iterable[str]) -> list[str]:
+    """Names in the order in which the hash table of PyTorch's library (libstdc++) lists them: the last first, but those of a bucket together.
+
+    Example:
+        >>> hash_order(["dim", "self"])
+        ['self', 'dim']
+    """
+    order: list[str] = []
+    for name in names:
+        bucket = _hash(name.encode()) % 13
+        place = next((k for k, other in enumerate(order) if _hash(other.encode()) % 13 == bucket), 0)
+        order.insert(place, name)
+    return order
+
+
+@cache
+def _hash(text: bytes) -> int:
+    """MurmurHash2 of 64 bits, with libstdc++'s seed. Source: A. Appleby, MurmurHash2 (public domain)."""
+    mask, factor = (1 << 64) - 1, 0xC6A4A7935BD1E995
+
+    def mixed(value: int) -> int:
+        return value ^ value >> 47
+
+    found = 0xC70F6907 ^ len(text) * factor & mask
+    whole = len(text) & ~7
+    for k in range(0, whole, 8):
+        word = int.from_bytes(text[k : k + 8], "little") * factor & mask
+        found = (found ^ mixed(word) * factor & mask) * factor & mask
+    if len(text) & 7:
+        found = (found ^ int.from_bytes(text[whole:], "little")) * factor & mask
+    return mixed(mixed(found) * factor & mask)
+
+
+# ---- arguments under PyTorch's names -------------------------------------------------------------
+@cache
+def _paths() -> dict[int, str]:
+    """{id of a public function: its path in `overloads`}."""
+    tables = [(space, table) for space, table in (*FUNCTIONS.items(), ("Tensor", METHODS))]
+    return {
+        id(function): path
+        for space, table in tables
+        for name, function in table.items()
+        if (path := f"{space}.{name}") in overloads()
+    }
+
+
+def fitted(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments of a call as one of PyTorch's signatures reads them, under the function's own names; None where none does.
+
+    Example:
+        >>> import pellucid as torch
+        >>> fitted(torch.chunk, (torch.ones(2),), {"chunks": 2, "axis": 0})
+        ((tensor([1., 1.]), 2, 0), {})
+    """
+    path = _paths().get(id(function), "")
+    known = overloads().get(path)
+    own = args[1:] if path.startswith("Tensor.") else args
+    if known is None:
+        return None
+    for signature in known.signatures:
+        if failure(known.shown, signature, list(own), kwargs) is None:
+            values: list[Any] = list(args)
+            named = {}
+            for place, slot in enumerate(slots(signature)):
+                name = next((n for n in (slot.name, *_ALIASES.get(slot.name, ())) if n in kwargs), None)
+                if name is not None and not slot.keyword and place == len(values) - (len(args) - len(own)):
+                    values.append(kwargs[name])
+                elif name is not None:
+                    named[slot.name] = kwargs[name]
+            return (tuple(values), named) if len(values) > len(args) or named.keys() != kwargs.keys() else None
+    return None
+
+
+def refused_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """What PyTorch says of a call of a public function; None where it takes the arguments."""
+    path = _paths().get(id(function), "")
+    known = overloads().get(path)
+    return None if known is None else refused(known, list(args[path.startswith("Tensor.") :]), kwargs)

@@ -1,0 +1,142 @@
+"""Who is asked when an operator runs: modes, then types of tensors (`__torch_dispatch__`).
+
+A call goes down three levels. *Functions* (`level.enter`): what a program calls becomes operators, by `composite` where PyTorch takes a
+function apart. *Autograd* (`call`): the operator runs below, and a node is added whose rule (`gradients`) is written in operators.
+*Below autograd* (`handled`): the innermost mode is asked, then the arguments' types, each with those before it switched off; at the end
+the operator is computed. What the library computes without going through a function arrives record by record at an interpreter
+(`level.Level`), which is there while there is a mode or a tensor of such a type, and never else.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..core.modes import local, no_grad
+from ..core.tensor import FAST_TYPES, Tensor
+
+
+class _Thread(threading.local):
+    modes: tuple[Any, ...] = ()  # innermost last
+    below = False  # whether autograd has been passed
+    whole: Any = None  # the operator that is being run by the library's records
+    record: Any = None  # (record, arguments, parameters) that is being run as operators
+
+
+thread = _Thread()
+
+
+def disabled(*args: Any, **kwargs: Any) -> Any:
+    """`__torch_dispatch__ = torch._C._disabled_torch_dispatch_impl`: the type takes no part."""
+    return NotImplemented
+
+
+def takes_over(kind: Any) -> bool:
+    """Whether tensors of a type handle operators themselves."""
+    own = getattr(kind, "__torch_dispatch__", None)
+    return own is not None and getattr(own, "__func__", own) is not disabled
+
+
+# ---- who is there ------------------------------------------------------------------------------
+def leaves(args: Iterable[Any], kwargs: dict[str, Any]) -> Iterator[Any]:
+    """Arguments, those in lists too."""
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, (list, tuple)):
+            yield from leaves(value, {})
+        else:
+            yield value
+
+
+def handlers(args: Iterable[Any], kwargs: dict[str, Any]) -> list[Any]:
+    """The arguments whose type handles operators: one of each type, subclasses before their bases."""
+    found: list[Any] = []
+    for value in leaves(args, kwargs):
+        kind = type(value)
+        if kind in FAST_TYPES or not isinstance(value, Tensor) or not takes_over(kind) or any(type(v) is kind for v in found):
+            continue
+        place = next((k for k, other in enumerate(found) if issubclass(kind, type(other))), len(found))
+        found.insert(place, value)
+    return found
+
+
+def takes(args: Iterable[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether anybody is to be asked about a call with these arguments."""
+    return bool(thread.modes) or bool(handlers(args, kwargs))
+
+
+@contextmanager
+def only(modes: tuple[Any, ...], below: bool | None = None) -> Iterator[None]:
+    """Inside the block these are the thread's modes."""
+    before, thread.modes = thread.modes, modes
+    was = thread.below
+    if below is not None:
+        thread.below = below
+    try:
+        yield
+    finally:
+        thread.modes, thread.below = before, was
+
+
+@contextmanager
+def passed_autograd() -> Iterator[None]:
+    """Inside the block operators run below autograd."""
+    before, thread.below = thread.below, True
+    running, thread.record = thread.record, None
+    try:
+        with no_grad():
+            yield
+    finally:
+        thread.below, thread.record = before, running
+
+
+# ---- operators ---------------------------------------------------------------------------------
+recorded: Callable[..., Any] = NotImplemented  # (operator, arguments) -> results in the graph; `level` puts it here
+
+
+def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run an operator."""
+    if not takes(args, kwargs):
+        return func._compute(*args, **kwargs)
+    if thread.below or func._past_autograd():
+        return handled(func, args, kwargs)
+    if func._has_autograd():
+        return func._compute(*args, **kwargs)
+    if func._can_decompose() and not func._opname.endswith("_backward"):
+        return func._compute(*args, **kwargs)
+    wanted = local.grad and any(isinstance(x, Tensor) and x._rg for x in leaves(args, kwargs))
+    if not wanted or func._opname == "detach" or func.namespace not in ("aten", "pellucid"):
+        with passed_autograd():
+            return handled(func, args, kwargs)
+    return recorded(func, args, kwargs)
+
+
+class Unhandled(TypeError):
+    """Nobody among those who were asked about an operator handles it. Signs of Python (`x + y`) then ask the other operand."""
+
+
+def handled(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An operator below autograd: by the innermost mode, else by a type of the arguments, else computed."""
+    found = handlers(args, kwargs)
+    types = tuple([type(v) for v in found])
+    modes = thread.modes
+    if modes:
+        with only(modes[:-1]):
+            made = modes[-1].__torch_dispatch__(func, types, args, kwargs)
+        if made is not NotImplemented:
+            return made
+    for value in found:
+        with only(()):
+            made = type(value).__torch_dispatch__(func, types, args, kwargs)
+        if made is not NotImplemented:
+            return made
+    if found:
+        raise Unhandled(
+            f"Multiple dispatch failed for 'torch.ops.{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
+            + "".join([f"  - mode object {modes[-1]!r}\n"] if modes else [])
+            + "".join(f"  - tensor subclass {kind!r}\n" for kind in types)
+            + "\nFor more information, try re-running with TORCH_LOGS=not_implemented"
+        )
+    with only(()):
+        return func._below(*args, **kwargs)

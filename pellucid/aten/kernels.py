@@ -1,0 +1,84 @@
+"""What computes the operators of aten: the library's public function of the same name, or a function here.
+
+A function here has the operator's name, with the overload's after two underscores where overloads differ.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ..api import overriding
+from ..core.inplace import into
+from ..core.public import FUNCTIONS, METHODS
+from ..core.tensor import Tensor
+from ..errors import UnsupportedError
+from . import computed
+
+# Prefixes of operators whose functions stand in a namespace of their own.
+_SPACES = {"linalg_": "linalg", "special_": "special", "fft_": "fft"}
+# Arguments of factories that say nothing where there is one kind of memory.
+_IDLE = {"layout", "pin_memory", "non_blocking"}
+
+
+def of(overload: Any) -> Callable[..., Any]:
+    """What computes an overload.
+
+    Raises:
+        NotImplementedError: nothing does, when it is called.
+    """
+    name, own = overload._opname, overload._overloadname
+    for known in (f"{name}__{own}", name):
+        function = getattr(computed, known, None)
+        if function is not None and getattr(function, "__module__", "") == computed.__name__:
+            return function
+    schema = overload._schema
+    function = public(name, bool(schema.arguments) and schema.arguments[0].name == "self")
+    return _refusing(overload) if function is None else _adapted(function, schema)
+
+
+def public(name: str, method: bool) -> Any:
+    """The public function of a name, or None."""
+    for prefix, space in _SPACES.items():
+        if name.startswith(prefix) and name.removeprefix(prefix) in FUNCTIONS.get(space, {}):
+            return FUNCTIONS[space][name.removeprefix(prefix)]
+    found = FUNCTIONS["torch"].get(name)
+    if found is None and method:
+        found = METHODS.get(name)
+    return FUNCTIONS["nn.functional"].get(name) if found is None else found
+
+
+def _adapted(function: Callable[..., Any], schema: Any) -> Callable[..., Any]:
+    """The function with the operator's arguments: results written into `out`, and what it does not take left out where it says nothing."""
+    outs = [a.name for a in schema.arguments if a.is_out]
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        parameters = {}  # type: ignore[assignment]
+    anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    idle = {word for word in _IDLE if word not in parameters and not anything}
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        written = [kwargs.pop(name) for name in outs]
+        given = {name: value for name, value in kwargs.items() if name not in idle} if idle else kwargs
+        if not written:
+            return overriding.own(function)(*args, **given)
+        if "out" in parameters:
+            return overriding.own(function)(*args, **given, out=written[0] if len(written) == 1 else tuple(written))
+        made = overriding.own(function)(*args, **given)
+        parts = [into(o, r, function.__name__) for o, r in zip(written, (made,) if isinstance(made, Tensor) else made, strict=True)]
+        return parts[0] if len(parts) == 1 else tuple(parts)
+
+    return kernel
+
+
+def _refusing(overload: Any) -> Callable[..., Any]:
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        raise UnsupportedError(
+            f"Could not run '{overload.name()}' with arguments from the 'CPU' backend. This could be because the operator doesn't exist "
+            "for this backend, or was omitted during the selective/custom build process (if using custom build).",
+            hint=f"Pellucid knows the signature of {overload} and does not compute it",
+        )
+
+    return kernel

@@ -1,0 +1,319 @@
+"""The level of operators: the interpreter that hands records on as operators, functions that become operators, and nodes of operators.
+
+It is loaded with the first mode, or the first type of tensors that handles operators.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from ..api import overriding
+from ..core import interpret
+from ..core.bind import record
+from ..core.modes import local
+from ..core.primitive import TENSORS, Plan, Primitive
+from ..core.public import FUNCTIONS, METHODS
+from ..core.tensor import FAST_TYPES, OutputSlot, Tensor, make_tensor
+from ..dtypes import BY_NUMPY
+from ..errors import UnsupportedError
+from . import composite, dispatch, gradients, networks
+from .composite import seed as seed
+from .dispatch import call, handled, handlers, only, passed_autograd, takes, takes_over, thread
+from .gradients import ATEN
+from .overload import bound
+
+
+class Level:
+    """The interpreter that hands records on as operators."""
+
+    on_tensors = True
+
+    @staticmethod
+    def run(below: Callable[..., Any], op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """An operation as operators."""
+        if not takes(args, params):
+            return below(op, args, params)
+        return of_record(below, op, args, params)
+
+    @staticmethod
+    def wrote(t: Tensor, result: Any) -> None:
+        """A tensor was overwritten past the operators: they are told of a copy."""
+        if isinstance(result, Tensor) and thread.modes and not thread.below:
+            with passed_autograd():
+                handled(ATEN.copy_.default, (t, result), {})
+
+
+class OfType(Level):
+    """The interpreter of the types that handle operators."""
+
+    @staticmethod
+    def write(overwrite: Any, t: Tensor, result: Tensor, name: str) -> Tensor:
+        """An operation in place: the tensor takes the values of a result."""
+        if not takes((t, result), {}):
+            return overwrite(t, result, name)
+        with passed_autograd():
+            handled(ATEN.copy_.default, (t, result), {})
+        return t
+
+    wrote = None  # type: ignore[assignment]
+
+
+LEVEL, OF_TYPE = Level(), OfType()
+_present = 0
+
+
+def arrive() -> None:
+    """Somebody is there from now on, until `leave`."""
+    global _present
+    _present += 1
+    overriding.below = overriding.below or overriding.attach.LENT["operators"]()
+    if _present == 1:
+        interpret.push(LEVEL)
+
+
+def leave() -> None:
+    """The reverse of `arrive`."""
+    global _present
+    _present -= 1
+    if _present == 0 and LEVEL in interpret.thread.stack.all:
+        interpret.pop(LEVEL)
+
+
+def adopt(cls: Any) -> None:
+    """Prepare a type that defines `__torch_dispatch__`."""
+    if cls._interpreter is None and takes_over(cls):
+        cls._interpreter = OF_TYPE
+        cls._keeps_type = False
+
+
+def live(t: Tensor) -> Any:
+    """A tensor that was just made, of a type that may handle operators."""
+    if takes_over(type(t)):
+        arrive()
+        weakref.finalize(t, leave).atexit = False
+    return t
+
+
+def enter_mode(mode: Any) -> None:
+    """Make a mode the innermost one of this thread."""
+    thread.modes = (*thread.modes, mode)
+    arrive()
+    overriding.install()
+
+
+def exit_mode() -> None:
+    """The reverse of `enter_mode`."""
+    thread.modes = thread.modes[:-1]
+    overriding.uninstall()
+    leave()
+
+
+# ---- functions ---------------------------------------------------------------------------------
+def enter(public: Any, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function as a program called it, as operators."""
+    name = getattr(public, "__name__", "")
+    shown = overriding.public_name(public)
+    if shown.startswith("__") or name not in METHODS and not any(name in table for table in FUNCTIONS.values()):
+        name = shown  # `__getitem__`, whatever the function that does it is called
+    made = composite.called(name, composite.namespace_of(public), args, kwargs)
+    return run(*args, **kwargs) if made is NotImplemented else made
+
+
+def of_record(below: Callable[..., Any], op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """A record as operators; computed as it is where it is none, and the arguments are plain tensors."""
+    call = composite.of_record(op, args, params)
+    if call is None:
+        if handlers(args, params):
+            raise UnsupportedError(f"{op.title}: no operator of aten stands for it, so a tensor type cannot handle it", op=op.name)
+        return below(op, args, params)
+    before, thread.record = thread.record, (op, args, params)
+    try:
+        made = call()
+    finally:
+        thread.record = before
+    return tuple(made) if isinstance(made, list) else made
+
+
+# ---- nodes -------------------------------------------------------------------------------------
+def recorded(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An operator above autograd, some of whose arguments want a gradient."""
+    if func._opname in gradients.SHAPES_ALONE:
+        with passed_autograd():
+            return handled(func, args, kwargs)
+    rule = gradients.of(func)
+    running = thread.record
+    if rule is None and running is None:
+        before, thread.whole = thread.whole, func
+        try:
+            return func._compute(*args, **kwargs)  # its records follow, each with a rule of its own
+        finally:
+            thread.whole = before
+    with passed_autograd():
+        made = handled(func, args, kwargs)
+    context: Any
+    if rule is None:
+        op, given, params = running
+        if op.vjp is None:
+            return made
+        context = _OfRecord(op, given, params, made)
+        return context.joined(op, given, made)
+    context = _OfOperator(func, rule, args, kwargs, made)
+    return context.joined(context.primitive, context.tensors, made)
+
+
+dispatch.recorded = recorded
+assert networks  # which tells `composite` of its functions
+
+
+def _saved(t: Any) -> Any:
+    """A result as its own node keeps it: without its place in the graph."""
+    if not isinstance(t, Tensor):
+        return t
+    with passed_autograd():
+        return call(ATEN.detach.default, (t,), {})
+
+
+class _Context:
+    """What a node of an operator knows: everything that its rule may ask."""
+
+    params: dict[str, Any] = {}
+
+    def joined(self, op: Any, tensors: Any, made: Any) -> Any:
+        """The results with their place in the graph."""
+        outs = [t for t in (made if isinstance(made, (tuple, list)) else (made,)) if isinstance(t, Tensor)]
+        flat = [t if isinstance(t, Tensor) else None for t in tensors]
+        needs = tuple([t is not None and t._rg for t in flat])
+        several = isinstance(made, (tuple, list))
+        owner = Primitive(
+            name=op.name, args=op.args, grad_name=op.grad_name, title=op.title, outputs=len(outs) if several else 1, vjp=True,
+            variadic=op.variadic, variant=op.variant, traits=op.traits,
+        )  # fmt: skip
+        owner.keep_none_grads = several
+        owner._plans[needs] = Plan([], self.backward)
+        fresh = [make_tensor(t._array) if any(t is x for x in flat) and type(t) in FAST_TYPES else t for t in outs]
+        self.shown: list[Any] = [None] * len(fresh)
+        node = record(owner, flat, needs, self.params, fresh)
+        for k, t in enumerate(fresh):
+            if t._array.dtype.kind not in "biu":
+                t._node = OutputSlot(node, k) if several else node
+                t._rg = True
+                if t._view is not None and t._view.kind == "no_grad":
+                    t._view.kind = "grad"
+        self.node = weakref.ref(node)
+        if not several:
+            return fresh[0]
+        rest = iter(fresh)
+        return type(made)([next(rest) if isinstance(t, Tensor) else t for t in made])
+
+    def result(self, kept: list[Any], k: int) -> Any:
+        """A result that was kept, in its place in the graph."""
+        t = _saved(kept[k])
+        if local.grad and t._array.dtype.kind not in "biu":
+            node = self.node()
+            t._node = node if node.op.outputs == 1 else OutputSlot(node, k)  # type: ignore[union-attr]
+            t._rg = True
+        return t
+
+    def backward(self, F: Any, g: Any, s: Any, p: Any) -> Any:
+        """The gradients of the arguments; of arrays, where backward runs on arrays."""
+        if not F.raw:
+            return self.rules(self.filled(g))
+        wrapped = self.filled(tuple([t if t is None else make_tensor(t) for t in g])) if isinstance(g, tuple) else make_tensor(g)
+        with only((), below=False):
+            found = self.rules(wrapped)
+        return tuple([None if x is None else x._array for x in found])
+
+    def filled(self, g: Any) -> Any:
+        """Gradients of several results, with zeros, of the type of the others, where there is none."""
+        if not isinstance(g, tuple) or None not in g:
+            return g
+        known = next(t for t in g if t is not None)
+        node = self.node()
+        sizes = [t._array.shape for t in g if t is not None] if node is None else node.shape
+        with only((), below=False):
+            return tuple([
+                ATEN.new_zeros(known, list(size), dtype=BY_NUMPY[dtype]) if t is None else t
+                for t, size, dtype in zip(g, sizes, node.dtype, strict=True)  # type: ignore[union-attr]
+            ])  # fmt: skip
+
+    def rules(self, g: Any) -> Any:
+        raise NotImplementedError
+
+
+class _OfRecord(_Context):
+    """An operator that stands for one record: the record's own rules."""
+
+    def __init__(self, op: Primitive, tensors: Any, params: dict[str, Any], made: Any) -> None:
+        self.op, self.tensors, self.params = op, tuple(tensors), params
+        self.plan = op.plan(tuple([isinstance(t, Tensor) and t._rg for t in tensors]))
+        self.several = isinstance(made, (tuple, list))
+        outs = list(made) if self.several else [made]
+        used = {i for kind, i in self.plan.entries if kind == "out"}
+        if any(kind == "outs" for kind, _ in self.plan.entries):
+            used = set(range(len(outs)))
+        self.outs = [_saved(t) if k in used else None for k, t in enumerate(outs)]
+        self.described = [(t._array.shape, t._array.dtype) for t in outs]
+
+    def rules(self, g: Any) -> Any:
+        values = [self.value(kind, i) for kind, i in self.plan.entries]
+        return self.plan.backward(TENSORS, g, values, self.params)
+
+    def value(self, kind: str, i: int) -> Any:
+        """What a rule's parameter stands for."""
+        if kind in ("in", "ins"):
+            return self.tensors[i] if kind == "in" else list(self.tensors[i:])
+        if kind == "out":
+            return self.result(self.outs, i)
+        if kind == "outs":
+            return tuple([self.result(self.outs, k) for k in range(len(self.outs))])
+        if kind == "shapes":
+            return [t._array.shape for t in self.tensors[i:]]
+        if kind in ("shape", "dtype"):
+            t = self.tensors[i]
+            return getattr(t._array, kind) if isinstance(t, Tensor) else (() if kind == "shape" else None)
+        if kind == "aux":
+            raise UnsupportedError(f"the gradient of {self.op.title} below autograd", op=self.op.name)
+        return self.described[0][kind == "out_dtype"]
+
+
+class _OfOperator(_Context):
+    """An operator with a rule of its own in `gradients`."""
+
+    def __init__(self, func: Any, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> None:
+        self.func, self.rule = func, rule
+        arguments = func._schema.arguments
+        self.values = dict(zip([a.name for a in arguments], bound(func._schema, args, kwargs), strict=True))
+        self.names: list[tuple[str, int]] = []
+        self.tensors: list[Any] = []
+        for a in arguments:
+            value = self.values[a.name]
+            if isinstance(value, Tensor):
+                self.names.append((a.name, -1))
+                self.tensors.append(value)
+            elif isinstance(value, list) and any(isinstance(v, Tensor) for v in value):
+                self.names += [(a.name, k) for k in range(len(value))]
+                self.tensors += value
+        self.needed = {name for (name, _), t in zip(self.names, self.tensors, strict=True) if isinstance(t, Tensor) and t._rg}
+        outs = list(made) if isinstance(made, (tuple, list)) else [made]
+        self.outs = [_saved(t) if k in rule.keeps else t if k in rule.keeps_plain else None for k, t in enumerate(outs)]
+        words = "".join(part[:1].upper() + part[1:] for part in func._opname.strip("_").removesuffix("_forward").split("_"))
+        self.primitive = Primitive(
+            name=func._opname, args=tuple([name for name, _ in self.names]), grad_name=f"{words}Backward{rule.number}", title=func._opname,
+            variadic=False, variant=None,
+        )  # fmt: skip
+
+    def needs(self, name: str) -> bool:
+        """Whether an argument wants a gradient."""
+        return name in self.needed
+
+    def out(self, k: int = 0) -> Any:
+        """A result that the rule said it keeps."""
+        return self.outs[k] if k in self.rule.keeps_plain else self.result(self.outs, k)
+
+    def rules(self, g: Any) -> Any:
+        about = {"c": self} if self.rule.asks else {}
+        found = self.rule(A=ATEN, g=g, **about, **{name: self.values[name] for name in self.rule.words})
+        made = {name: rule() for name, rule in found.items() if name in self.needed}
+        return tuple([made[n] if n in made and k < 0 else made[n][k] if n in made else None for n, k in self.names])

@@ -1,0 +1,5 @@
+"""The profiler before `torch.profiler`, by its old name."""
+
+from __future__ import annotations
+
+from .profiler import profile as profile

@@ -1,0 +1,92 @@
+"""Rules over arrays that are not the host's: those without data (meta tensors) and those of another array library.
+
+A rule comes as an operation's record, whose fields say how its result is known without data.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import DeviceError, UnsupportedError
+from ..shapes import broadcast_shapes
+from . import numpy_cpu
+from .meta import MetaArray
+from .numpy_cpu import namespace_of
+
+asarray = np.asarray
+NUMBERS = (bool, int, float, complex, np.number, np.bool_)
+
+
+# What the arguments of a rule on the host are.
+HOST = frozenset((np.ndarray, type(None), bool, int, float, complex))
+
+
+def _meet(op: Any, arrays: list[Any], place: Any) -> None:
+    """Refuse arrays of another device, but for single numbers of the host's."""
+    for a in arrays:
+        if type(a) not in HOST - {np.ndarray} and a.device != place and (a.ndim or a.device != "cpu"):
+            raise DeviceError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {place} and {a.device}!",
+                op=op.name,
+            )
+
+
+def run_on_device(op: Any, given: list[Any], arrays: list[Any], params: dict[str, Any]) -> Any:
+    """The result by the array library that an argument belongs to."""
+    first = next(a for a in arrays if type(a) not in HOST)
+    xp = namespace_of(first)
+    if op.check is not None:
+        op.check(*xp.to_host(given), **params)
+    if xp is not numpy_cpu:
+        _meet(op, arrays, first.device)
+        arrays = [xp.from_host(a) if type(a) is np.ndarray else a for a in arrays]
+    return op.run_forward(xp, arrays, params)
+
+
+def run_on_meta(op: Any, arrays: list[Any], params: dict[str, Any]) -> Any:
+    """The result without data."""
+    _meet(op, arrays, "meta")
+    avals = [None if a is None or isinstance(a, NUMBERS) else (tuple(a.shape), a.dtype) for a in arrays]
+    if op.aval is not None:
+        result = op.aval(*avals, **params)
+        if op.view:  # its refusals were PyTorch's; the strides come from the view itself
+            result = _view_of_nothing(op, arrays[0], params)
+    elif op.elementwise:
+        shape = broadcast_shapes(*[a[0] for a in avals if a is not None])
+        kind = next(a[1] for a in avals if a is not None)
+        result = (shape, np.dtype(bool) if op.promote == "compare" else kind)
+    elif op.view:
+        result = _view_of_nothing(op, arrays[0], params)
+    else:
+        result = _probe(op, arrays, params)
+    if op.outputs != 1:
+        return [MetaArray(*aval) for aval in result]
+    return MetaArray(*result)
+
+
+def _view_of_nothing(op: Any, array: MetaArray, params: dict[str, Any]) -> Any:
+    """Shape, dtype and strides of a view of an array without data: a view never reads, so one byte can stand for the memory."""
+    phantom = np.lib.stride_tricks.as_strided(np.empty(1, array.dtype), array.shape, array.strides)
+    result = op.numpy_forward(phantom, **params)
+    if op.outputs != 1:
+        return [(r.shape, r.dtype, r.strides) for r in result]
+    return result.shape, result.dtype, result.strides
+
+
+PROBE_LIMIT = 1 << 24
+
+
+def _probe(op: Any, arrays: list[Any], params: dict[str, Any]) -> Any:
+    """Shape and dtype from a run on zeros, for operations whose record has no `aval` rule and whose arguments are not huge."""
+    total = sum(a.size for a in arrays if type(a) is MetaArray)
+    if total > PROBE_LIMIT:
+        raise UnsupportedError(f"{op.name} on meta tensors of {total} elements: its record has no shape rule")
+    real = [np.zeros(a.shape, a.dtype) if type(a) is MetaArray else a for a in arrays]
+    result = op.numpy_forward(*real, **params)
+    if op.aux:
+        result = result[0]
+    if op.outputs != 1:
+        return [(np.shape(r), asarray(r).dtype) for r in result]
+    return (np.shape(result), asarray(result).dtype)

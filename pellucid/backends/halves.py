@@ -1,0 +1,173 @@
+"""Two-byte floats: conversions by the processor's instructions, and rules that compute in float32 and round once.
+
+>>> import numpy as np
+>>> wide = widened(np.float16([1.5, 2.0]))
+>>> wide.dtype, narrowed(wide, np.dtype(np.float16)).dtype, widened(np.ones(2)).dtype
+(dtype('float32'), dtype('float16'), dtype('float64'))
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from .. import config
+from ..ir.formula import FORMULAS, Formula
+from .native import HALVES, SERVED, SMALL, kernels, with_numbers
+
+__all__ = ["HALVES", "converted", "gradient_in_float32", "in_float32", "multiplied", "narrowed", "native_products", "widened"]
+
+_F32, _BF16 = np.dtype(np.float32), np.dtype(ml_dtypes.bfloat16)
+_FEW = 256  # elements up to which NumPy's conversion is as fast
+
+
+@functools.cache
+def _conversion(source: Any, wanted: Any) -> Any:
+    """A ufunc between float32 and a two-byte float; None where there is none."""
+    if not config.kernels or not {source, wanted} <= SERVED() | {_F32}:
+        return None
+    return kernels.pointwise.numpys.conversion(source.name, wanted.name)
+
+
+def converted(x: Any, kind: Any) -> Any:
+    """`x.astype(kind)`, always a new array."""
+    source = x.dtype
+    if (source in HALVES or kind in HALVES) and x.size > _FEW and type(x) is np.ndarray:
+        run = _conversion(source, np.dtype(kind)) if source != kind else None
+        if run is not None:
+            return run(x)
+    return x.astype(kind)
+
+
+def widened(x: Any) -> Any:
+    """Two-byte floats as float32; arrays of other dtypes, and what is no array, as they are."""
+    return converted(x, _F32) if getattr(x, "dtype", None) in HALVES else x
+
+
+def narrowed(x: Any, kind: Any) -> Any:
+    """An array of another float as `kind`; itself where it has that dtype."""
+    return x if x.dtype == kind else converted(x, kind)
+
+
+def in_float32(rule: Callable[..., Any], xp: Any, *arrays: Any, **params: Any) -> Any:
+    """A forward rule of two-byte floats, in float32: results of that dtype are rounded to that of the first array.
+
+    A rule that returns (result, aux) keeps its aux as it is.
+    """
+    kind = arrays[0].dtype
+    made = rule(xp, *map(widened, arrays), **params)
+    if type(made) is tuple:
+        return (narrowed(made[0], kind) if made[0].dtype == _F32 else made[0], *made[1:])
+    return narrowed(np.asarray(made), kind)
+
+
+# ---- products ---------------------------------------------------------------------------------
+@functools.cache
+def _instruction() -> bool:
+    return bool(kernels.matmul.pairs.available())
+
+
+def native_products(kind: Any) -> bool:
+    """Whether the processor multiplies matrices of this two-byte float as they are; elsewhere they become float32 first."""
+    return kind == _BF16 and config.kernels and _instruction()
+
+
+def multiplied(a: Any, b: Any) -> Any:
+    """`a @ b` of bfloat16 matrices, or stacks of them, by the processor's instruction for it; None where float32 serves."""
+    return kernels.matmul.pairs.multiply(a, b) if a.dtype == _BF16 and config.kernels else None
+
+
+# ---- gradient rules ---------------------------------------------------------------------------
+def gradient_in_float32(record: Any, name: str, rule: Callable[..., Any], words: tuple[str, ...]) -> Callable[..., Any]:
+    """The gradient rule `name` of an operation for two-byte floats: it computes in float32; its results are rounded by whoever takes them.
+
+    That of an element-wise operation rounds by itself, and is one kernel where it can be read as a formula. `words` are the rule's parameters.
+    That of a product is made of products, which are left in two bytes where the processor multiplies them.
+    """
+    if "multiplies" in record.traits:
+        at = words.index("g")
+        return lambda *values: rule(*values) if native_products(values[at].dtype) else rule(*map(widened, values))
+    if record.elementwise and "g" in words:
+        return _Gradient(name, rule, words)
+    return lambda *values: rule(*map(widened, values))
+
+
+class _Gradient:
+    """The rule of an element-wise operation."""
+
+    def __init__(self, name: str, rule: Callable[..., Any], words: tuple[str, ...]) -> None:
+        self.name, self.rule, self.words, self.at = name, rule, words, words.index("g")
+        self.kernels: dict[Any, Any] = {}
+
+    def __call__(self, *values: Any) -> Any:
+        g = values[self.at]
+        if type(g) is np.ndarray and g.size >= SMALL:
+            key = (g.dtype, *[self.role(word, x, g) for word, x in zip(self.words, values)])
+            if "other" not in key:
+                if key not in self.kernels:
+                    self.kernels[key] = self.compiled(g.dtype, key[1:])
+                run = self.kernels[key]
+                if run is _IDENTITY:
+                    return g
+                if run is not None:
+                    given = [[x for role, x in zip(key[1:], values) if role in wanted] for wanted in (_ARRAYS, ("number",))]
+                    return with_numbers(run, *given[0], *given[1])
+        made = self.rule(*map(widened, values))
+        return narrowed(made, g.dtype) if type(made) is np.ndarray else made
+
+    def role(self, word: str, x: Any, g: Any) -> str:
+        if word == "F":
+            return "F"
+        kind = getattr(x, "dtype", None)
+        if type(x) is np.ndarray:
+            return "value" if kind is g.dtype else "mask" if kind == np.bool_ else "other"
+        return "number" if type(x) in (int, float) else "other"
+
+    def compiled(self, kind: Any, roles: tuple[str, ...]) -> Any:
+        """The kernel; None where the rule is no formula."""
+        if kind not in SERVED():
+            return None
+        values = tuple(word for word, role in zip(self.words, roles) if role in _ARRAYS)
+        numbers = tuple(word for word, role in zip(self.words, roles) if role == "number")
+        masks = tuple(k for k, word in enumerate(values) if roles[self.words.index(word)] == "mask")
+
+        def function(m: Any, *given: Any, **others: Any) -> Any:
+            named = {"F": _Spoken(m), **dict(zip(values, given)), **others}
+            return self.rule(*[named[word] for word in self.words])
+
+        formula = Formula(function, masks=masks, names=(values, numbers))
+        try:
+            if formula.decides():
+                return None
+            text = formula.text()
+        except (TypeError, AttributeError, ValueError):
+            return None
+        if text == "return g":
+            return _IDENTITY
+        return kernels.pointwise.ufunc.make_half(f"{self.name}_gradient", formula, kind.name) if "%" in text else None
+
+
+_ARRAYS = ("value", "mask")
+
+
+class _Spoken:
+    """`F` for a rule that is read as a formula: operations that have one; a real number is its own conjugate."""
+
+    raw = False
+
+    def __init__(self, m: Any) -> None:
+        self.m = m
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("conj", "real"):
+            return lambda x: x
+        if name not in FORMULAS or name == "cast":
+            raise AttributeError(name)
+        return getattr(self.m, name)
+
+
+_IDENTITY = object()

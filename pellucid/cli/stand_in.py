@@ -1,0 +1,121 @@
+"""`pellucid stand-in`: a small distribution called torch, so that libraries that require PyTorch run on Pellucid without it."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import sysconfig
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+
+from pellucid._files import replacing
+
+VERSION = "2.13.0+pellucid"
+_INFO = f"torch-{VERSION}.dist-info"
+_CODE = '''\
+"""Pellucid under PyTorch's name. `pellucid stand-in install` wrote this file, `pellucid stand-in remove` takes it away."""
+
+import sys
+
+del sys.modules[__name__]
+try:
+    from pellucid.interop import as_torch
+except ImportError as error:
+    raise ImportError("torch is Pellucid's stand-in here, and Pellucid is not installed: pip install pellucid") from error
+as_torch()
+'''
+_FILES = {
+    "torch/__init__.py": _CODE,
+    f"{_INFO}/METADATA": (
+        f"Metadata-Version: 2.1\nName: torch\nVersion: {VERSION}\nSummary: Pellucid under PyTorch's name (pellucid stand-in)\n"
+    ),
+    f"{_INFO}/INSTALLER": "pellucid\n",
+    f"{_INFO}/WHEEL": "Wheel-Version: 1.0\nGenerator: pellucid\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+}
+_EPILOG = """\
+With the stand-in, `pip install transformers` downloads no PyTorch, and every program of the environment (scripts, notebooks,
+`accelerate launch`) that says `import torch` gets Pellucid. Only this environment is changed. To go back: pellucid stand-in remove.
+
+examples:
+  pellucid stand-in install
+  pip install transformers
+  python train.py
+"""
+
+
+class Refused(Exception):
+    """The environment is not one in which the stand-in can be put in place or taken away."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Install or remove it; returns 0, or 1 when it refuses."""
+    action = _parser().parse_args(argv).action
+    folder = Path(sysconfig.get_path("purelib"))
+    try:
+        print(install(folder) if action == "install" else remove(folder))
+    except Refused as error:
+        print(f"pellucid: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pellucid stand-in",
+        description="Put Pellucid in PyTorch's place in this Python environment, or take it away.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("action", choices=("install", "remove"), help="what to do")
+    return parser
+
+
+def found(folders: Sequence[str] | None = None) -> tuple[str, Path, bool] | None:
+    """Version and folder of the distribution called torch among the folders (default: `sys.path`), and whether it is the stand-in."""
+    for one in metadata.distributions(name="torch", path=list(sys.path if folders is None else folders)):
+        ours = (one.read_text("INSTALLER") or "").strip() == "pellucid"
+        return one.version, Path(str(one.locate_file(""))), ours
+    return None
+
+
+def install(folder: Path) -> str:
+    """Write the stand-in into a folder for packages; returns what to tell.
+
+    Raises:
+        Refused: PyTorch is there, or another package of the name; the folder cannot be written to.
+    """
+    present = found([str(folder), *sys.path])
+    if present is not None and not present[2]:
+        raise Refused(f"PyTorch {present[0]} is installed in {present[1]}; the stand-in takes its place only where there is none")
+    if present is None and (folder / "torch").exists():
+        raise Refused(f"{folder / 'torch'} is there already and is not Pellucid's")
+    if present is not None:
+        remove(present[1])
+    record = "".join(f"{name},,\n" for name in (*_FILES, f"{_INFO}/RECORD"))
+    try:
+        for name, text in {**_FILES, f"{_INFO}/RECORD": record}.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(path) as file:
+                file.write(text.encode())
+    except OSError as error:
+        raise Refused(f"cannot write to {folder}: {error.strerror}") from error
+    return f"torch {VERSION} is in {folder}: `import torch` is Pellucid in this environment. Undo: pellucid stand-in remove"
+
+
+def remove(folder: Path) -> str:
+    """Take the stand-in out of a folder for packages; returns what to tell.
+
+    Raises:
+        Refused: it is not there, or what is there is PyTorch.
+    """
+    present = found([str(folder)])
+    if present is None:
+        raise Refused(f"there is no stand-in in {folder}")
+    if not present[2]:
+        raise Refused(f"torch {present[0]} in {folder} is PyTorch, not the stand-in: pip uninstall torch")
+    for path in (folder / "torch", folder / f"torch-{present[0]}.dist-info"):
+        shutil.rmtree(path, ignore_errors=True)
+    return f"the stand-in is out of {folder}"

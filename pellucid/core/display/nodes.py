@@ -1,0 +1,311 @@
+"""PyTorch's face of the graph: what a node is called, which edges it shows, and what it tells of what it kept (`_saved_self`).
+
+The engine runs without any of it. A node's own edges are one for each argument; PyTorch's nodes have one for each argument that has a
+gradient rule, and their names tell which overload ran. Both follow from the record, and are worked out when somebody looks.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ...errors import GraphError
+from ..bind import wrap
+from ..modes import no_grad
+from ..primitive import Primitive
+from ..tape import Node, Packed, RemovableHandle, check_saved, named_type, register, saved_tensors, value_at
+from ..tensor import OutputSlot, Tensor, version_of
+
+
+# ---- names and edges ---------------------------------------------------------------------------
+@functools.cache
+def _with_rules(op: Primitive, count: int) -> tuple[int, ...]:
+    """The arguments that have a gradient rule."""
+    if not isinstance(op.vjp, dict):
+        return tuple(range(count))
+    last = len(op.args) - 1
+    return tuple([k for k in range(count) if op.args[min(k, last)] in op.vjp])
+
+
+def _face(node: Node) -> tuple[str, tuple[int, ...]]:
+    """The node's whole name, and the positions of the inputs that it shows."""
+    op = node.op
+    found = op.grad_name if op.variant is None else op.variant(node)
+    name, places = (found, None) if isinstance(found, str) else found
+    return name, _with_rules(op, len(node.inputs)) if places is None else places
+
+
+def fully_named(node: Any) -> Any:
+    """The node, of the type that PyTorch would give it where that depends on the arguments; it is decided when somebody looks."""
+    if isinstance(node, Node) and node.op.variant is not None and type(node).__name__ == node.op.grad_name:
+        node.__class__ = named_type(_face(node)[0])
+    return node
+
+
+def _name(self: Node) -> str:
+    """The node's type name, such as 'MulBackward0'."""
+    return type(fully_named(self)).__name__
+
+
+def _places(self: Node) -> tuple[int, ...]:
+    """The positions of the inputs that the node shows."""
+    return _face(self)[1]
+
+
+def _next_functions(self: Node) -> tuple[tuple[Any, int], ...]:
+    """The nodes that made the inputs, with the index of the result used; (None, 0) for a constant."""
+    return tuple([_as_function(self.inputs[k]) for k in _places(self)])
+
+
+def _metadata(self: Node) -> dict[str, Any]:
+    """A dictionary for the user's own notes."""
+    return self.extra().setdefault("metadata", {})
+
+
+def _sequence_nr(self: Node) -> int:
+    return self.seq
+
+
+def _register_hook(self: Node, hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(grad_inputs, grad_outputs)` after this node ran; it may return new grad_inputs."""
+    return register(self.extra().setdefault("post_hooks", OrderedDict()), hook)
+
+
+def _register_prehook(self: Node, hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(grad_outputs)` before this node runs; it may return new grad_outputs."""
+    return register(self.extra().setdefault("pre_hooks", OrderedDict()), hook)
+
+
+def _repr(self: Node) -> str:
+    return f"<{_name(self)} object at {hex(id(self))}>"
+
+
+class AccumulateGrad:
+    """The end of the graph at a leaf: adds what arrives to `variable.grad`."""
+
+    __slots__ = ("__weakref__", "variable")
+
+    def __init__(self, variable: Tensor) -> None:
+        self.variable = variable
+
+    @property
+    def next_functions(self) -> tuple[Any, ...]:
+        """Nothing: the graph ends here."""
+        return ()
+
+    def name(self) -> str:
+        """The name that PyTorch gives it."""
+        return "torch::autograd::AccumulateGrad"
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """A dictionary for the user's own notes."""
+        return self.variable.extra().setdefault("metadata", {})
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_inputs, grad_outputs)` after the gradient was accumulated."""
+        return register(self.variable.extra().setdefault("acc_post_hooks", OrderedDict()), hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_outputs)` before the gradient is accumulated."""
+        return register(self.variable.extra().setdefault("acc_pre_hooks", OrderedDict()), hook)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AccumulateGrad) and other.variable is self.variable
+
+    def __hash__(self) -> int:
+        return hash(("AccumulateGrad", id(self.variable)))
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {hex(id(self.variable))}>"
+
+
+def accumulator(leaf: Tensor) -> AccumulateGrad:
+    """The leaf's AccumulateGrad, the same object as long as somebody holds it."""
+    extra = leaf.extra()
+    known = extra.get("accumulator")
+    found = known() if known is not None else None
+    if found is None:
+        found = AccumulateGrad(leaf)
+        extra["accumulator"] = weakref.ref(found)
+    return found
+
+
+def _as_function(edge: Any) -> tuple[Any, int]:
+    if edge is None:
+        return (None, 0)
+    if isinstance(edge, Node):
+        return (fully_named(edge), 0)
+    if type(edge) is OutputSlot:
+        return (fully_named(edge.node), edge.index)
+    return (accumulator(edge), 0)
+
+
+# ---- what a node kept --------------------------------------------------------------------------
+_SAVED, _RAW = "_saved_", "_raw_saved_"
+_WORDS = {"result": "out"}  # PyTorch's words, ours
+
+
+def _entry(node: Node, word: str) -> int | None:
+    """Where among the saved values stands the one that PyTorch calls `_saved_<word>`."""
+    op = node.op
+    word = op.args[0] if word == "self" and op.args else _WORDS.get(word, word)
+    entry = op._entry(word)
+    return node.plan.entries.index(entry) if entry is not None and entry in node.plan.entries else None
+
+
+def _sizes(node: Node, word: str) -> Any:
+    """`_saved_self_sym_sizes` and `_saved_self_sym_numel`: of an argument with a gradient."""
+    stem, _, what = word.rpartition("_sym_")
+    args = node.op.args
+    if stem and what in ("sizes", "numel"):
+        k = 0 if stem == "self" else args.index(stem) if stem in args else len(node.inputs)
+        if k < len(node.inputs) and node.inputs[k] is not None:
+            shape = value_at(node.inputs[k])[0]
+            return tuple(shape) if what == "sizes" else functools.reduce(int.__mul__, shape, 1)
+    return None
+
+
+def _getattr(self: Node, name: str) -> Any:
+    """What the node keeps, by PyTorch's names: `_saved_self`, `_saved_dim`, `_raw_saved_self`; what a Function's ctx has."""
+    ctx = self.params.get("ctx")
+    if ctx is not None and not name.startswith("__"):
+        return _of_function(self, ctx, name)
+    if name.startswith(_SAVED):
+        word = name.removeprefix(_SAVED)
+        if word in self.params:
+            return self.params[word]
+        sizes = _sizes(self, word)
+        if sizes is not None:
+            return sizes
+        position = _entry(self, word)
+        if position is not None:
+            return saved_tensors(self)[position]
+    elif name.startswith(_RAW):
+        position = _entry(self, name.removeprefix(_RAW))
+        if position is not None:
+            return _saved_tensor(self, position)
+    raise AttributeError(f"'{_name(self)}' object has no attribute {name!r}")
+
+
+def _of_function(node: Node, ctx: Any, name: str) -> Any:
+    """PyTorch's ctx is the node itself."""
+    if name in ("_raw_saved_tensors", "_saved_tensors"):
+        if name == "_saved_tensors":
+            return ctx.saved_tensors
+        check_saved(node)
+        return tuple([_saved_tensor(node, 0, k) for k in range(len(node.saved[0]) if node.saved else 0)])
+    return getattr(ctx, name)
+
+
+def _dir(self: Node) -> list[str]:
+    words = [w for w in (_word(self, entry) for entry in getattr(self.plan, "entries", ())) if w]
+    shown = [_SAVED + w for w in (*words, *self.params)] + [_RAW + w for w in words]
+    return sorted({*object.__dir__(self), *shown})
+
+
+def _word(node: Node, entry: tuple[str, int]) -> str | None:
+    kind, k = entry
+    if kind == "in":
+        return "self" if k == 0 else node.op.args[k]
+    return "result" if kind == "out" and node.op.outputs == 1 else None
+
+
+class SavedTensor:
+    """One tensor that a node keeps for backward (`grad_fn._raw_saved_self`); only the library makes them.
+
+    >>> import pellucid as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> y = x * x
+    >>> y.grad_fn._raw_saved_self.register_hooks(lambda t: t.tolist(), torch.tensor)
+    >>> y.grad_fn._saved_self.detach()
+    tensor([1., 1.])
+    """
+
+    __slots__ = ("_item", "_node", "_position")
+
+    _node: Node
+    _position: int
+    _item: int | None  # of a Function: which of its saved tensors
+
+    def __init__(self) -> None:
+        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
+
+    def _kept(self) -> Any:
+        check_saved(self._node)
+        assert self._node.saved is not None
+        value = self._node.saved[self._position]
+        return value if self._item is None else value[self._item] and value[self._item].value
+
+    @property
+    def unpack_hook(self) -> Callable[[Any], Tensor] | None:
+        """The hook that makes the tensor of what is kept; None without hooks."""
+        kept = self._kept()
+        return kept.unpack_hook if type(kept) is Packed else None
+
+    @property
+    def data(self) -> Any:
+        """What is kept: a tensor, or what the pack hook returned."""
+        kept = self._kept()
+        return kept.packed if type(kept) is Packed else self.unpack()
+
+    def unpack(self) -> Any:
+        """The tensor, with its place in the graph; the unpack hook is called where there is one."""
+        if self._item is not None:
+            return self._node.params["ctx"].saved_tensors[self._item]
+        return saved_tensors(self._node)[self._position]
+
+    def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        """Call `pack_hook` with the tensor now, keep what it returns, and have `unpack_hook` make the tensor of that when it is needed.
+
+        Raises:
+            RuntimeError: when it was freed, has hooks already, or the hook writes into its argument.
+        """
+        node = self._node
+        if node.saved is None:
+            raise GraphError("Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph "
+                             "are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+                             "through the graph a second time or if you need to access saved variables after calling backward.")  # fmt: skip
+        kept = self._kept()
+        if type(kept) is Packed:
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
+                               "allowed at a time.")  # fmt: skip
+        if kept is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        value = self.unpack() if self._item is not None else wrap(kept)
+        with no_grad():
+            value = value.detach()
+            before = version_of(value).count
+            packed = Packed(pack_hook(value), unpack_hook)
+        if version_of(value).count != before:
+            raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be "
+                               "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
+                               "need to perform in-place operations on the input to a pack hook.")  # fmt: skip
+        if self._item is None:
+            node.saved = (*node.saved[: self._position], packed, *node.saved[self._position + 1 :])
+        else:
+            node.saved[0][self._item].value = packed
+        node.extra()["packed"] = True
+
+
+def _saved_tensor(node: Node, position: int, item: int | None = None) -> SavedTensor:
+    made = object.__new__(SavedTensor)
+    made._node, made._position, made._item = node, position, item
+    return made
+
+
+def _attach(members: Iterable[tuple[str, Any]]) -> None:
+    for name, member in members:
+        setattr(Node, name, member)
+
+
+_attach(
+    {
+        "name": _name, "places": _places, "next_functions": property(_next_functions), "metadata": property(_metadata),
+        "_sequence_nr": _sequence_nr, "register_hook": _register_hook, "register_prehook": _register_prehook,
+        "__getattr__": _getattr, "__dir__": _dir, "__repr__": _repr,
+    }.items()
+)  # fmt: skip

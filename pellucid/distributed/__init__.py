@@ -1,0 +1,135 @@
+"""`torch.distributed`: many processes, on one machine or several, that work together by MPI.
+
+Nothing of MPI is loaded before `init_process_group`. [docs/distributed.md](../../docs/distributed.md) tells how processes find each other.
+
+>>> import pellucid as torch
+>>> import pellucid.distributed as dist
+>>> rank = dist.get_rank() if dist.is_available() and dist.is_initialized() else 0
+>>> rank
+0
+"""
+
+from __future__ import annotations
+
+import enum as _enum
+from typing import Any as _Any
+
+from ..api.attach import suggest_names as _suggest_names
+from . import _identities
+from . import hooks as _hooks
+from . import nn as nn
+from . import powersgd as _powersgd
+from .coalesced import _coalescing_manager as _coalescing_manager
+from .coalesced import all_gather_coalesced as all_gather_coalesced
+from .coalesced import all_reduce_coalesced as all_reduce_coalesced
+from .coalesced import split_group as split_group
+from .collectives import all_gather as all_gather
+from .collectives import all_gather_into_tensor as all_gather_into_tensor
+from .collectives import all_reduce as all_reduce
+from .collectives import all_to_all as all_to_all
+from .collectives import all_to_all_single as all_to_all_single
+from .collectives import barrier as barrier
+from .collectives import broadcast as broadcast
+from .collectives import gather as gather
+from .collectives import monitored_barrier as monitored_barrier
+from .collectives import reduce as reduce
+from .collectives import reduce_scatter as reduce_scatter
+from .collectives import reduce_scatter_tensor as reduce_scatter_tensor
+from .collectives import scatter as scatter
+from .groups import Backend as Backend
+from .groups import GroupMember as GroupMember
+from .groups import ProcessGroup as ProcessGroup
+from .groups import default_group as _get_default_group
+from .groups import destroy_process_group as destroy_process_group
+from .groups import get_backend as get_backend
+from .groups import get_backend_config as get_backend_config
+from .groups import get_global_rank as get_global_rank
+from .groups import get_group_rank as get_group_rank
+from .groups import get_node_local_rank as get_node_local_rank
+from .groups import get_pg_count as get_pg_count
+from .groups import get_process_group_ranks as get_process_group_ranks
+from .groups import get_rank as get_rank
+from .groups import get_world_size as get_world_size
+from .groups import group as group
+from .groups import init_process_group as init_process_group
+from .groups import is_available as is_available
+from .groups import is_backend_available as is_backend_available
+from .groups import is_gloo_available as is_gloo_available
+from .groups import is_initialized as is_initialized
+from .groups import is_mpi_available as is_mpi_available
+from .groups import is_nccl_available as is_nccl_available
+from .groups import is_torchelastic_launched as is_torchelastic_launched
+from .groups import is_ucc_available as is_ucc_available
+from .groups import is_xccl_available as is_xccl_available
+from .groups import new_group as new_group
+from .groups import new_subgroups as new_subgroups
+from .groups import new_subgroups_by_enumeration as new_subgroups_by_enumeration
+from .mesh import DeviceMesh as DeviceMesh
+from .mesh import init_device_mesh as init_device_mesh
+from .messages import P2POp as P2POp
+from .messages import batch_isend_irecv as batch_isend_irecv
+from .messages import irecv as irecv
+from .messages import isend as isend
+from .messages import recv as recv
+from .messages import send as send
+from .objects import all_gather_object as all_gather_object
+from .objects import broadcast_object_list as broadcast_object_list
+from .objects import gather_object as gather_object
+from .objects import recv_object_list as recv_object_list
+from .objects import scatter_object_list as scatter_object_list
+from .objects import send_object_list as send_object_list
+from .reducer import GradBucket as GradBucket
+from .reductions import RedOpType as RedOpType
+from .reductions import ReduceOp as ReduceOp
+from .rendezvous import DEFAULT_TIMEOUT as default_pg_timeout  # noqa: N811
+from .stores import DistBackendError as DistBackendError
+from .stores import DistError as DistError
+from .stores import DistNetworkError as DistNetworkError
+from .stores import DistStoreError as DistStoreError
+from .stores import FileStore as FileStore
+from .stores import HashStore as HashStore
+from .stores import PrefixStore as PrefixStore
+from .stores import QueueEmptyError as QueueEmptyError
+from .stores import Store as Store
+from .stores import TCPStore as TCPStore
+from .work import Work as Work
+
+all_gather_single = all_gather_into_tensor
+reduce_scatter_single = reduce_scatter_tensor
+reduce_op = ReduceOp
+
+
+class DebugLevel(_enum.Enum):
+    """How much is checked (TORCH_DISTRIBUTED_DEBUG). Calls are always compared here."""
+
+    OFF = 0
+    INFO = 1
+    DETAIL = 2
+
+
+def get_debug_level() -> DebugLevel:
+    """DETAIL: the ranks' calls are compared whatever TORCH_DISTRIBUTED_DEBUG says.
+
+    >>> get_debug_level().name
+    'DETAIL'
+    """
+    return DebugLevel.DETAIL
+
+
+def set_debug_level(level: _Any) -> None:
+    """Accepted; calls are compared at every level."""
+
+
+def set_debug_level_from_env() -> None:
+    """Accepted; calls are compared at every level."""
+
+
+def supports_complex(reduceOp: _Any) -> bool:  # noqa: N803 (PyTorch's name)
+    """Whether a reduction is defined for complex numbers."""
+    return reduceOp in (RedOpType.SUM, RedOpType.AVG)
+
+
+_identities.publish(globals())
+_hooks.publish(__name__)
+_powersgd.publish(__name__)
+_suggest_names(__name__)

@@ -1,0 +1,244 @@
+"""Names of PyTorch's distributed packages that programs import and compare with, on one process: the modules, and what is in them.
+
+A class exists so that `isinstance` can be asked, an enumeration so that its members can be named. What is made or called refuses and
+names itself: there is no process group. One table says what is where; a name that stands in several modules is one object.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from ..api.attach import LENT
+from ..core.tensor import Tensor
+from ..errors import UnsupportedError
+from . import functional, mesh
+
+# module: Class  function()  Enumeration{MEMBER,MEMBER}  Class<Base
+_TABLE = """
+_composable: contract()
+_composable.fsdp:
+_composable.fsdp.fully_shard:
+_composable.replicate: replicate()
+_functional_collectives: AsyncCollectiveTensor<Tensor permute_tensor()
+_tensor:
+_tensor.experimental: context_parallel() local_map()
+_tensor.placement_types:
+_shard: ShardedTensor
+_shard.sharded_tensor: ShardedTensor
+algorithms: Join Joinable JoinHook
+algorithms._checkpoint.checkpoint_wrapper: CheckpointImpl{REENTRANT,NO_REENTRANT} ActivationWrapper CheckpointWrapper<ActivationWrapper
+    OffloadWrapper<ActivationWrapper apply_activation_checkpointing() checkpoint_wrapper() offload_wrapper()
+algorithms.ddp_comm_hooks: DDPCommHookType{ALLREDUCE,FP16_COMPRESS,BF16_COMPRESS,POWER_SGD,NOOP} register_ddp_comm_hook()
+algorithms.ddp_comm_hooks.default_hooks: allreduce_hook() bf16_compress_hook() bf16_compress_wrapper() fp16_compress_hook()
+    fp16_compress_wrapper()
+algorithms.ddp_comm_hooks.post_localSGD_hook: PostLocalSGDState post_localSGD_hook()
+algorithms.ddp_comm_hooks.powerSGD_hook: PowerSGDState batched_powerSGD_hook() powerSGD_hook()
+algorithms.ddp_comm_hooks.optimizer_overlap_hooks:
+algorithms.join: Join Joinable JoinHook
+algorithms.model_averaging:
+algorithms.model_averaging.averagers: ModelAverager PeriodicModelAverager<ModelAverager
+autograd: backward() context()
+checkpoint: load_sharded_optimizer_state_dict()
+checkpoint._consolidate_hf_safetensors: consolidate_safetensors_files()
+checkpoint.api:
+checkpoint.default_planner:
+checkpoint.filesystem:
+checkpoint.format_utils: _EmptyStateDictLoadPlanner<DefaultLoadPlanner _load_state_dict()
+checkpoint.hf_storage: HuggingFaceStorageReader HuggingFaceStorageWriter
+checkpoint.metadata:
+checkpoint.optimizer: load_sharded_optimizer_state_dict()
+checkpoint.planner:
+checkpoint.state_dict:
+checkpoint.state_dict_loader: _load_state_dict()
+checkpoint.state_dict_saver:
+checkpoint.stateful: Stateful
+constants:
+device_mesh:
+distributed_c10d:
+elastic:
+elastic.multiprocessing: start_processes()
+elastic.multiprocessing.errors: ChildFailedError<Exception ProcessFailure record()
+fsdp: BackwardPrefetch{BACKWARD_PRE,BACKWARD_POST} ShardingStrategy{FULL_SHARD,SHARD_GRAD_OP,NO_SHARD,HYBRID_SHARD,_HYBRID_SHARD_ZERO2}
+    StateDictType{FULL_STATE_DICT,LOCAL_STATE_DICT,SHARDED_STATE_DICT} OptimStateKeyType{PARAM_NAME,PARAM_ID} FullyShardedDataParallel
+    CPUOffload MixedPrecision StateDictConfig
+    FullStateDictConfig<StateDictConfig LocalStateDictConfig<StateDictConfig ShardedStateDictConfig<StateDictConfig OptimStateDictConfig
+    FullOptimStateDictConfig<OptimStateDictConfig ShardedOptimStateDictConfig<OptimStateDictConfig
+fsdp.api: BackwardPrefetch ShardingStrategy StateDictType CPUOffload MixedPrecision StateDictConfig FullStateDictConfig
+    ShardedStateDictConfig OptimStateDictConfig FullOptimStateDictConfig ShardedOptimStateDictConfig
+fsdp.fully_sharded_data_parallel: FullyShardedDataParallel BackwardPrefetch ShardingStrategy StateDictType CPUOffload MixedPrecision
+    FullStateDictConfig ShardedStateDictConfig FullOptimStateDictConfig ShardedOptimStateDictConfig OptimStateKeyType
+fsdp._runtime_utils:
+fsdp._common_utils: _FSDPState
+fsdp.sharded_grad_scaler: ShardedGradScaler
+fsdp.wrap: _Policy ModuleWrapPolicy<_Policy CustomPolicy<_Policy _or_policy() enable_wrap() wrap() lambda_auto_wrap_policy()
+    size_based_auto_wrap_policy() transformer_auto_wrap_policy() always_wrap_policy()
+launcher: LaunchConfig elastic_launch
+launcher.api: LaunchConfig elastic_launch
+optim: DistributedOptimizer PostLocalSGDOptimizer
+optim.zero_redundancy_optimizer:
+pipelining: ScheduleGPipe PipelineStage SplitPoint{BEGINNING,END} pipeline() pipe_split()
+rpc: RRef TensorPipeRpcBackendOptions init_rpc() rpc_async() rpc_sync() remote() shutdown()
+rpc.api: _all_gather()
+tensor:
+tensor._api:
+tensor._dtensor_spec:
+tensor._utils:
+tensor.device_mesh:
+tensor.experimental: context_parallel() local_map()
+tensor.experimental._attention: set_rotate_method() context_parallel()
+tensor.parallel:
+tensor.parallel.api:
+tensor.parallel.loss:
+tensor.parallel.style:
+tensor.placement_types:
+utils: _sync_module_states() _verify_param_shape_across_processes() _to_kwargs()
+: shrink_group() rendezvous()
+    register_rendezvous_handler()
+"""
+# Modules whose names a module of `sharded` has, which is loaded when one of them is asked for. What it lacks the table has.
+_LENT = {
+    "_composable": "fsdp", "_composable.fsdp": "fsdp", "_composable.fsdp.fully_shard": "fsdp", "fsdp": "fsdp",
+    **dict.fromkeys((
+        "_tensor", "_tensor.experimental", "_tensor.placement_types", "tensor", "tensor._api", "tensor._dtensor_spec", "tensor._utils",
+        "tensor.device_mesh", "tensor.experimental", "tensor.placement_types",
+    ), "tensor"),
+    **dict.fromkeys((
+        "checkpoint", "checkpoint.api", "checkpoint.default_planner", "checkpoint.filesystem", "checkpoint.format_utils",
+        "checkpoint.metadata", "checkpoint.planner", "checkpoint.state_dict_loader", "checkpoint.state_dict_saver",
+    ), "checkpoint"),
+    "checkpoint.state_dict": "checkpoint.state_dict", "optim": "zero", "optim.zero_redundancy_optimizer": "zero",
+    **dict.fromkeys(("tensor.parallel", "tensor.parallel.api", "tensor.parallel.loss", "tensor.parallel.style"), "parallel"),
+}  # fmt: skip
+_REASON = "docs/distributed.md says what there is of torch.distributed"
+
+
+def _refusing(name: str) -> Callable[..., Any]:
+    def refused(*args: Any, **kwargs: Any) -> Any:
+        raise UnsupportedError(f"torch.distributed: {name} is not supported: {_REASON}")
+
+    refused.__name__ = refused.__qualname__ = name.rpartition(".")[2]
+    refused.__doc__ = "Refused: there is one process (NotImplementedError)."
+    return refused
+
+
+def _rows() -> Iterator[tuple[str, list[str]]]:
+    """(module, entries) of the table, in which a row goes on where a line is indented."""
+    for row in _TABLE.replace("\n    ", " ").strip().splitlines():
+        module, _, entries = row.partition(":")
+        yield module, entries.split()
+
+
+def publish(scope: dict[str, Any]) -> None:
+    """Make the modules of the table, and put the names of its last row into the package's own scope."""
+    home = scope["__name__"]
+    made: dict[str, Any] = {"Tensor": Tensor, "Exception": Exception, **{k: v for k, v in scope.items() if isinstance(v, type)}}
+    for module, entries in _rows():
+        space = scope if not module else _space(_module(home, module))
+        for entry in entries:
+            name, _, base = entry.partition("<")
+            if name.endswith("()"):
+                space.setdefault(name[:-2], _refusing(f"{module}.{name[:-2]}".lstrip(".")))
+                continue
+            name, _, members = name.partition("{")
+            if name not in made and name not in space:
+                made[name] = _enumeration(name, members, space) if members else _class(name, made.get(base, object), space)
+            space.setdefault(name, made.get(name))
+    _fill(scope, home)
+
+
+def _fill(scope: dict[str, Any], home: str) -> None:
+    """What is no class and no function."""
+    constants = vars(sys.modules[f"{home}.constants"])
+    constants["default_pg_timeout"] = constants["default_pg_nccl_timeout"] = timedelta(minutes=30)
+    mesh_names = vars(sys.modules[f"{home}.device_mesh"])
+    mesh_names.update({name: scope[name] for name in ("DeviceMesh", "init_device_mesh")}, _mesh_resources=mesh.resources)
+    functions = vars(sys.modules[f"{home}._functional_collectives"])
+    functions.update({name: getattr(functional, name) for name in functional.NAMES})
+    inner = vars(sys.modules[f"{home}.distributed_c10d"])
+    for name, value in scope.items():
+        if not name.startswith("_") and not isinstance(value, ModuleType):
+            inner.setdefault(name, value)
+    inner["_pg_map"] = {}
+    inner["_get_default_group"] = scope["_get_default_group"]
+    inner["_coalescing_manager"] = scope["_coalescing_manager"]
+    vars(sys.modules[f"{home}.rpc.api"])["_require_initialized"] = _require_initialized
+
+
+def _require_initialized(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator of functions that need `rpc.init_rpc`: they raise PyTorch's error, since that is refused."""
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("RPC has not been initialized. Call torch.distributed.rpc.init_rpc first.")
+
+    return wrapper
+
+
+class _LentModule(ModuleType):
+    """A module whose names another one has."""
+
+    def __getattr__(self, name: str) -> Any:
+        own = vars(self)
+        if name.startswith("__") and name != "__all__" or own["_given"]:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
+        own["_given"] = True
+        target = LENT["sharded"](own["_lender"])
+        for key, value in vars(target).items():
+            if not key.startswith("__") and not isinstance(value, ModuleType) and key != "annotations":
+                own.setdefault(key, value)
+        for key, value in own["_rest"].items():
+            own.setdefault(key, value)
+        return getattr(self, name)
+
+    def __dir__(self) -> list[str]:
+        getattr(self, "_", None)
+        return sorted(vars(self))
+
+
+def _space(module: ModuleType) -> dict[str, Any]:
+    """Where the table's names go."""
+    space: dict[str, Any] = vars(module)["_rest"] if isinstance(module, _LentModule) else vars(module)
+    space.setdefault("__name__", module.__name__)
+    return space
+
+
+def _module(home: str, path: str) -> ModuleType:
+    """The module of a dotted name, made with those above it."""
+    parent = sys.modules[home]
+    name = home
+    for part in path.split("."):
+        name = f"{name}.{part}"
+        module = sys.modules.get(name)
+        if module is None:
+            lender = _LENT.get(name.removeprefix(f"{home}."))
+            kind = ModuleType if lender is None else _LentModule
+            module = kind(name, f"Names of `torch.{name.partition('.')[2]}`.")
+            if lender is not None:
+                vars(module).update(_lender=lender, _rest={}, _given=False)
+            module.__spec__ = ModuleSpec(name, None, is_package=True)
+            module.__path__ = []
+            sys.modules[name] = module
+        setattr(parent, part, module)
+        parent = module
+    return parent
+
+
+def _enumeration(name: str, members: str, space: dict[str, Any]) -> Any:
+    return enum.Enum(name, members.rstrip("}").split(","), module=space["__name__"])
+
+
+def _class(name: str, base: type, space: dict[str, Any]) -> type:
+    body: dict[str, Any] = {
+        "__module__": space["__name__"],
+        "__doc__": "Exists to be asked for with `isinstance`; making one is refused.",
+    }
+    refused = _refusing(name)
+    body["__init__" if base is not Tensor else "__new__"] = refused
+    return type(name, (base,), body)

@@ -1,0 +1,124 @@
+"""Several collectives as one: begun one after the other, waited for together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..core.tensor import Tensor
+from ..errors import ArgumentTypeError, ArgumentValueError, OperationError
+from ..futures import Future
+from . import collectives
+from .groups import default_group, group_of, is_member
+from .reductions import ReduceOp
+from .work import Work
+
+
+class Several:
+    """The works of several collectives."""
+
+    def __init__(self) -> None:
+        self.works: list[Work] = []
+
+    def append(self, work: Work | None) -> None:
+        """Add one."""
+        if work is not None:
+            self.works.append(work)
+
+    def wait(self) -> None:
+        """Wait for all."""
+        for work in self.works:
+            work.wait()
+
+
+@contextmanager
+def _coalescing_manager(group: Any = None, device: Any = None, async_ops: bool = False) -> Iterator[Several]:
+    """Inside the block collectives of a group, all of one kind, are begun; at its end, or by `wait()` with `async_ops`, they are waited for.
+
+    Raises:
+        ValueError: one is open for the group already. RuntimeError: collectives of several kinds.
+    """
+    chosen = default_group() if group is None else group_of(group)
+    if chosen.coalescing:
+        raise ArgumentValueError("ProcessGroup has non-empty op list at the start of coalescing")
+    several = Several()
+    kinds: list[str] = []
+
+    def begun(name: str, work: Work) -> None:
+        several.append(work)
+        kinds.append(name)
+
+    chosen.coalescing.append(begun)
+    try:
+        yield several
+    finally:
+        chosen.coalescing.clear()
+    if len(set(kinds)) > 1:
+        several.wait()
+        raise OperationError(f"Coalescing manager requires all collectives to be the same type, but got mixed types: {set(kinds)}")
+    if not async_ops:
+        several.wait()
+
+
+def _listed(value: Any, name: str) -> list[Tensor]:
+    made = [value] if isinstance(value, Tensor) else value
+    collectives.check_tensors(list(made) if isinstance(made, tuple) else made, name)
+    return list(made)
+
+
+def _future(several: Several, result: Any) -> Future[Any]:
+    def waited(last: Any) -> Any:
+        several.wait()
+        return result
+
+    return several.works[-1].get_future().then(waited)
+
+
+def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Future[Any] | None:
+    """`all_reduce` of several tensors of one dtype; a future with `async_op`."""
+    given = _listed(tensors, "tensor")
+    collectives.same_dtype(*given)
+    if not is_member(group):
+        return None
+    several = Several()
+    for t in given:
+        several.append(collectives.all_reduce(t, op, group, True))
+    if async_op:
+        return _future(several, given)
+    several.wait()
+    return None
+
+
+def all_gather_coalesced(
+    output_tensor_lists: Any, input_tensor_list: Any, group: Any = None, async_op: bool = False
+) -> Future[Any] | None:
+    """`all_gather` of several tensors: list k of the outputs holds what the ranks have in place k."""
+    given = _listed(input_tensor_list, "input_tensor_list")
+    collectives.same_dtype(*given)
+    if not isinstance(output_tensor_lists, list):
+        raise ArgumentTypeError("Invalid function argument: output_tensor_lists should be a list")
+    if len(output_tensor_lists) != len(given):
+        raise ArgumentValueError(f"all_gather_coalesced: {len(output_tensor_lists)} lists for {len(given)} tensors")
+    if not is_member(group):
+        return None
+    several = Several()
+    for outputs, t in zip(output_tensor_lists, given, strict=True):
+        several.append(collectives.all_gather(outputs, t, group, True))
+    if async_op:
+        return _future(several, output_tensor_lists)
+    several.wait()
+    return None
+
+
+def split_group(parent_pg: Any = None, split_ranks: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """Refused as by PyTorch on processors: use `new_group`.
+
+    Raises:
+        ValueError: no ranks. RuntimeError: otherwise.
+    """
+    if not split_ranks:
+        raise ArgumentValueError("split_ranks cannot be None or empty")
+    raise OperationError(
+        "No device associated with the default pg, not safe to split any process groups", hint="make the groups with new_group"
+    )

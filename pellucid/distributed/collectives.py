@@ -1,0 +1,690 @@
+"""The collectives: arguments checked with PyTorch's words, then steps for the engine."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+
+from ..core import source, tracing
+from ..core.tensor import Tensor, make_tensor, version_of
+from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, UnsupportedError
+from .engine import Call, Staged, Steps
+from .groups import ProcessGroup, default_group, get_global_rank, get_group_rank, group_of, is_member
+from .reductions import ReduceOp, Reduction, kind
+from .shared import Board, Reduce
+from .stores import DistStoreError
+from .work import Work
+
+
+# ---- arguments -----------------------------------------------------------------------------------
+def check_tensor(value: Any, name: str) -> None:
+    """Raise PyTorch's error for what is not a tensor."""
+    if not isinstance(value, Tensor):
+        raise ArgumentTypeError(
+            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n             but got {type(value)} instead."
+        )
+
+
+def check_tensors(value: Any, name: str) -> None:
+    """Raise PyTorch's error for what is no list of tensors."""
+    words = (
+        f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n             but got {type(value)} "
+    )
+    if not isinstance(value, list):
+        raise ArgumentTypeError(words + "instead.")
+    if not all(isinstance(t, Tensor) for t in value):
+        raise ArgumentTypeError(words + f"with elements of type {[type(t) for t in value]}.")
+
+
+def same_dtype(*tensors: Any) -> None:
+    """Raise PyTorch's error for tensors of several dtypes."""
+    flat = [t for each in tensors for t in (each if isinstance(each, list) else [each])]
+    for t in flat[1:]:
+        if t.dtype != flat[0].dtype:
+            raise ArgumentValueError(f"Invalid usage of tensors with different dtypesFound {flat[0].dtype} and  {t.dtype}")
+
+
+def _not_member(name: str) -> Any:
+    """Warn, and return None as all collectives do."""
+    warnings.warn(f"Running {name} on global rank {default_group().rank()} which does not belong to the given group.", stacklevel=3)
+
+
+def rank_in(group: ProcessGroup, rank: int | None, group_rank: int | None, what: str, default: int | None = None) -> int:
+    """The rank in the group that `src`/`dst` or `group_src`/`group_dst` mean."""
+    if group_rank is not None:
+        if rank is not None:
+            raise ArgumentValueError("Can't specify both group_rank and global_rank")
+        get_global_rank(group, group_rank)
+        return group_rank
+    if rank is None:
+        if default is None:
+            raise ArgumentValueError("Must specify global_rank or group_rank")
+        return default
+    return get_group_rank(group, rank)
+
+
+# ---- memory --------------------------------------------------------------------------------------
+def array_of(t: Tensor) -> np.ndarray:
+    """The array of a tensor in this machine's memory."""
+    array = t._array
+    if type(array) is not np.ndarray:
+        raise UnsupportedError(f"torch.distributed: tensors on {t.device} are not supported")
+    return array
+
+
+def flat(t: Tensor) -> np.ndarray:
+    """A tensor's values in one dimension, in the memory of the tensor where they lie in order."""
+    return np.ascontiguousarray(array_of(t)).reshape(-1)
+
+
+def raw(array: np.ndarray) -> np.ndarray:
+    """The bytes of values in one dimension."""
+    return array.view(np.uint8)
+
+
+class Target:
+    """Where the result for a tensor is received: in its own memory, or beside it where it has gaps."""
+
+    def __init__(self, t: Tensor) -> None:
+        self.tensor = t
+        array = array_of(t)
+        self.direct = array.flags.c_contiguous and array.flags.writeable
+        self.flat = array.reshape(-1) if self.direct else np.empty(array.size, array.dtype)
+
+    def done(self) -> None:
+        """The values are there: the tensor has been written to."""
+        if not self.direct:
+            self.tensor._array[...] = self.flat.reshape(self.tensor._array.shape)
+        version_of(self.tensor).count += 1
+
+    def put(self, values: np.ndarray) -> None:
+        """Write values of another place, or another type."""
+        if self.tensor._array.size:
+            np.copyto(self.tensor._array, values.reshape(self.tensor._array.shape), casting="unsafe")
+        version_of(self.tensor).count += 1
+
+
+def shape_of(t: Tensor) -> str:
+    """Shape and dtype, as errors show them and ranks compare them."""
+    return f"{t.dtype}{list(t.shape)}".replace("torch.", "")
+
+
+def start(
+    name: str, group: ProcessGroup, facts: tuple[Any, ...], steps: Callable[[], Steps | Staged], result: Any, async_op: bool,
+    timeout: float | None = None, soon: bool = False,
+) -> Work | None:  # fmt: skip
+    """Begin with a collective; wait for it, unless it is asynchronous.
+
+    `soon`: it will be waited for in a moment, so inside one machine no thread drives it on. Waking one takes the interpreter, and with a
+    core for each rank a time slice, from the thread that computes.
+    """
+    tracing.setting("communicates with other processes")
+    channel = group.channel
+    engine = channel.engine
+    seconds = group.timeout.total_seconds() if timeout is None else timeout
+    task = engine.collective(channel, Call(name, facts, source.capture(3)), steps(), seconds)
+    if async_op or group.coalescing:
+        if not task.done and not (soon and channel.board is not None):
+            engine.in_background()
+        work = Work(engine, task, result)
+        if group.coalescing:
+            group.coalescing[-1](name, work)
+        return work if async_op else None
+    engine.wait(task)
+    return None
+
+
+def repeated(*written: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator of a collective that compiled steps call again; the tensors of these names are what it changes.
+
+    One that nobody waits for (`async_op`) is not compiled.
+    """
+
+    def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
+        bind = inspect.signature(function).bind
+
+        def again(*values: Any) -> Any:
+            return function(*[make_tensor(v) if type(v) is np.ndarray else v for v in values])
+
+        again.__name__ = function.__name__
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not tracing.tracer():
+                return function(*args, **kwargs)
+            given = bind(*args, **kwargs)
+            given.apply_defaults()
+            found = given.arguments
+            tensors = [found[name] for name in written]
+            if found["async_op"] or not all(isinstance(t, Tensor) for t in tensors) or not is_member(found["group"]):
+                return function(*args, **kwargs)
+            arrays = tuple(array_of(t) for t in tensors)
+            values = [array_of(v) if isinstance(v, Tensor) else v for v in found.values()]
+            result = tracing.communication(again, *values, writes=arrays)
+            for t in tensors:
+                version_of(t).count += 1
+            return result
+
+        return call
+
+    return wrap
+
+
+# ---- collectives ---------------------------------------------------------------------------------
+@repeated("tensor")
+def broadcast(
+    tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
+) -> Work | None:  # fmt: skip
+    """Give all ranks the tensor of one of them.
+
+    Args:
+        tensor: read on rank `src`, overwritten on the others; same shape and dtype everywhere.
+        src, group_src: a rank of the world, or of the group; default 0.
+        async_op: return a `Work` at once.
+    """
+    check_tensor(tensor, "tensor")
+    if not is_member(group):
+        return _not_member("broadcast")
+    chosen = group_of(group)
+    root = rank_in(chosen, src, group_src, "source", 0)
+
+    def steps() -> Steps:
+        target = Target(tensor)
+        if chosen.rank() == root:
+            target.flat = flat(tensor)
+        if target.flat.size:
+            yield chosen.channel.comm.Ibcast([raw(target.flat), chosen.channel.engine.mpi.BYTE], root)
+        if chosen.rank() != root:
+            target.done()
+
+    return start("broadcast", chosen, (f"src={root}", shape_of(tensor)), steps, [tensor], async_op)
+
+
+def _reduced(
+    name: str, chosen: ProcessGroup, tensor: Tensor, op: Any, begin: Callable[[Any, Any, Reduction], Any], keep: bool
+) -> Steps:
+    """Steps of a reduction in place of a tensor; `begin` gives the request for (values, reduction)."""
+    reduction = Reduction(chosen.channel.engine.mpi, name, op, array_of(tensor).dtype, chosen.size())
+    target = Target(tensor)
+
+    def steps() -> Steps:
+        if target.flat.size == 0:
+            return
+        if not target.direct:
+            target.flat = flat(tensor)
+        values = reduction.carried(target.flat)
+        yield begin(chosen.channel.comm, values, reduction)
+        if keep:
+            values = reduction.result(values)
+            if values.base is target.flat and target.direct or values is target.flat and target.direct:
+                target.done()
+            else:
+                target.put(values)
+
+    return steps()
+
+
+class _Through(Staged):
+    """Steps of an all-reduce through memory that all ranks see."""
+
+    def __init__(self, board: Board, tensor: Tensor, reduction: Reduction) -> None:
+        self.board, self.tensor, self.reduction = board, tensor, reduction
+
+    def fill(self) -> None:
+        target, reduction = Target(self.tensor), self.reduction
+        if not target.direct:
+            target.flat = flat(self.tensor)
+            if np.may_share_memory(target.flat, array_of(self.tensor)):  # which may not be written to
+                target.flat = target.flat.copy()
+        self.target = target
+        self.values = reduction.carried(target.flat)
+        self.inner = Reduce(self.board, self.values, reduction.ufunc, reduction.divide if reduction.dividing else None)
+        self.inner.fill()
+
+    def __iter__(self) -> Any:
+        yield from self.inner
+        values = self.reduction.result(self.values, self.reduction.dividing)
+        if self.target.direct and np.may_share_memory(values, self.target.flat):
+            self.target.done()
+        else:
+            self.target.put(values)
+
+
+@repeated("tensor")
+def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+    """Replace the tensor on all ranks by the sum (or what `op` says) of all their tensors.
+
+    The result is the same bit for bit on all ranks. bfloat16 and float16 are added in float32 and rounded once.
+
+    Raises:
+        ValueError: `op` is not defined for complex numbers. RuntimeError: bits of floating-point numbers.
+        torch.distributed.DistBackendError: the ranks' tensors or calls differ, or a rank is gone.
+    """
+    return all_reduced(tensor, op, group, async_op)
+
+
+def all_reduced(tensor: Tensor, op: Any, group: Any, async_op: bool, soon: bool = False) -> Work | None:
+    """`all_reduce`, of which `start` is told that it is waited for soon."""
+    check_tensor(tensor, "tensor")
+    if not is_member(group):
+        return _not_member("all_reduce")
+    chosen = group_of(group)
+    if chosen.channel.board is not None:
+        through = _Through(
+            chosen.channel.board,
+            tensor,
+            Reduction(chosen.channel.engine.mpi, "all_reduce", op, array_of(tensor).dtype, chosen.size()),
+        )
+        return start("all_reduce", chosen, (kind(op).name, shape_of(tensor)), lambda: through, [tensor], async_op, soon=soon)
+    steps = _reduced(
+        "all_reduce", chosen, tensor, op,
+        lambda comm, values, r: comm.Iallreduce(comm_in_place(chosen), [values, r.mpi_type], r.mpi_op), True,
+    )  # fmt: skip
+    return start("all_reduce", chosen, (kind(op).name, shape_of(tensor)), lambda: steps, [tensor], async_op, soon=soon)
+
+
+def comm_in_place(group: ProcessGroup) -> Any:
+    """MPI's word for "the result replaces the argument"."""
+    return group.channel.engine.mpi.IN_PLACE
+
+
+@repeated("tensor")
+def reduce(
+    tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:  # fmt: skip
+    """As `all_reduce`; the result is on rank `dst` alone, and the others keep their tensors."""
+    check_tensor(tensor, "tensor")
+    if not is_member(group):
+        return _not_member("reduce")
+    chosen = group_of(group)
+    root = rank_in(chosen, dst, group_dst, "destination")
+    mine = chosen.rank() == root
+
+    def begin(comm: Any, values: Any, r: Reduction) -> Any:
+        if mine:
+            return comm.Ireduce(comm_in_place(chosen), [values, r.mpi_type], r.mpi_op, root)
+        return comm.Ireduce([values, r.mpi_type], None, r.mpi_op, root)
+
+    steps = _reduced("reduce", chosen, tensor, op, begin, mine)
+    return start("reduce", chosen, (kind(op).name, f"dst={root}", shape_of(tensor)), lambda: steps, [tensor], async_op)
+
+
+def _into_list(outputs: Sequence[Tensor], buffer: np.ndarray) -> None:
+    """Deal a buffer out to tensors, in order."""
+    at = 0
+    for t in outputs:
+        size = t._array.size
+        Target(t).put(buffer[at : at + size])
+        at += size
+
+
+def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
+    """Put the tensors of all ranks into a list of tensors, on all ranks.
+
+    Args:
+        tensor_list: a tensor for each rank of the group; the shapes may differ from rank to rank, as the ranks' tensors do.
+        tensor: this rank's.
+    """
+    check_tensors(tensor_list, "tensor_list")
+    check_tensor(tensor, "tensor")
+    same_dtype(tensor_list, tensor)
+    if not is_member(group):
+        return _not_member("all_gather")
+    chosen = group_of(group)
+    n = chosen.size()
+    if len(tensor_list) != n:
+        raise OperationError(
+            f"ProcessGroupGloo::allgather: invalid output tensor list at index 0 (expected length {n}, got {len(tensor_list)})"
+        )
+    if tensor_list[chosen.rank()]._array.size != tensor._array.size:
+        wanted = ", ".join(map(str, tensor.shape))
+        found = ", ".join(map(str, tensor_list[chosen.rank()].shape))
+        raise OperationError(f"ProcessGroupGloo::allgather: invalid tensor size at index 0 (expected ({wanted}), got ({found}))")
+    sizes = [t._array.size for t in tensor_list]
+
+    def steps() -> Steps:
+        mine = flat(tensor)
+        buffer = np.empty(sum(sizes), mine.dtype)
+        counts = [size * mine.itemsize for size in sizes]
+        if buffer.size:
+            byte = chosen.channel.engine.mpi.BYTE
+            yield chosen.channel.comm.Iallgatherv([raw(mine), byte], [raw(buffer), counts, byte])
+        _into_list(tensor_list, buffer)
+
+    facts = (str(tensor.dtype).replace("torch.", ""), *(str(list(t.shape)) for t in tensor_list))
+    return start("all_gather", chosen, facts, steps, [tensor_list], async_op)
+
+
+@repeated("output_tensor")
+def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
+    """Put the tensors of all ranks into one, one after the other, or stacked.
+
+    Args:
+        output_tensor: (n * k, ...) or (n, k, ...) for n ranks with tensors (k, ...).
+    """
+    check_tensor(input_tensor, "input_tensor")
+    check_tensor(output_tensor, "output_tensor")
+    same_dtype(output_tensor, input_tensor)
+    if not is_member(group):
+        return _not_member("all_gather_into_tensor")
+    chosen = group_of(group)
+    if output_tensor._array.size != input_tensor._array.size * chosen.size():
+        raise ArgumentValueError(
+            "output tensor size must be equal to world_size times input tensor size",
+            hint=f"{list(output_tensor.shape)} for {chosen.size()} tensors {list(input_tensor.shape)}",
+        )
+
+    def steps() -> Steps:
+        mine, target = flat(input_tensor), Target(output_tensor)
+        if np.may_share_memory(mine, target.flat):
+            mine = mine.copy()
+        if mine.size:
+            byte = chosen.channel.engine.mpi.BYTE
+            yield chosen.channel.comm.Iallgather([raw(mine), byte], [raw(target.flat), byte])
+        target.done()
+
+    return start("all_gather_into_tensor", chosen, (shape_of(input_tensor),), steps, [output_tensor], async_op)
+
+
+def _list_on(there: bool, value: Any, name: str, place: str) -> list[Tensor]:
+    """A list that is given on one rank and on no other."""
+    if there:
+        if not value:
+            raise ArgumentValueError(f"Argument ``{name}`` must be specified on {place} rank.")
+        return value
+    if value:
+        raise ArgumentValueError(f"Argument ``{name}`` must NOT be specified on non-{place} ranks.")
+    return []
+
+
+def _check_list(name: str, tensors: list[Tensor], tensor: Tensor, size: int) -> None:
+    if len(tensors) != size:
+        raise OperationError(f"ProcessGroupGloo::{name}: Incorrect list size {len(tensors)}. List size should be {size}, same as size of "
+                             "the process group.")  # fmt: skip
+    for i, t in enumerate(tensors):
+        if t.shape != tensor.shape:
+            wanted, found = (", ".join(map(str, s)) for s in (tensor.shape, t.shape))
+            raise OperationError(f"ProcessGroupGloo::{name}: invalid tensor size at index {i} (expected ({wanted}), got ({found}))")
+
+
+def gather(
+    tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | None = None, group: Any = None, async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:  # fmt: skip
+    """Put the tensors of all ranks into a list of tensors of rank `dst` (default 0)."""
+    check_tensor(tensor, "tensor")
+    if gather_list:
+        check_tensors(gather_list, "gather_list")
+    else:
+        gather_list = []
+    same_dtype(tensor, gather_list)
+    if not is_member(group):
+        return _not_member("gather")
+    chosen = group_of(group)
+    root = rank_in(chosen, dst, group_dst, "destination", 0)
+    there = chosen.rank() == root
+    outputs = _list_on(there, gather_list, "gather_list", "destination")
+    if there:
+        _check_list("gather", outputs, tensor, chosen.size())
+
+    def steps() -> Steps:
+        mine = flat(tensor)
+        buffer = np.empty(mine.size * chosen.size(), mine.dtype) if there else None
+        if mine.size:
+            byte = chosen.channel.engine.mpi.BYTE
+            yield chosen.channel.comm.Igather([raw(mine), byte], None if buffer is None else [raw(buffer), byte], root)
+        if buffer is not None:
+            _into_list(outputs, buffer)
+
+    return start("gather", chosen, (f"dst={root}", shape_of(tensor)), steps, [outputs], async_op)
+
+
+def scatter(
+    tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None, group: Any = None, async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:  # fmt: skip
+    """Give each rank one tensor of the list of rank `src` (default 0)."""
+    check_tensor(tensor, "tensor")
+    if scatter_list:
+        check_tensors(scatter_list, "scatter_list")
+    else:
+        scatter_list = []
+    same_dtype(tensor, scatter_list)
+    if not is_member(group):
+        return _not_member("scatter")
+    chosen = group_of(group)
+    root = rank_in(chosen, src, group_src, "source", 0)
+    there = chosen.rank() == root
+    inputs = _list_on(there, scatter_list, "scatter_list", "source")
+    if there:
+        _check_list("scatter", inputs, tensor, chosen.size())
+
+    def steps() -> Steps:
+        target = Target(tensor)
+        if target.flat.size:
+            byte = chosen.channel.engine.mpi.BYTE
+            parts = [raw(np.concatenate([flat(t) for t in inputs])), byte] if there else None
+            yield chosen.channel.comm.Iscatter(parts, [raw(target.flat), byte], root)
+        target.done()
+
+    return start("scatter", chosen, (f"src={root}", shape_of(tensor)), steps, [tensor], async_op)
+
+
+def _scattered_sum(
+    name: str, chosen: ProcessGroup, output: Tensor, parts: Callable[[], np.ndarray], counts: list[int], op: Any
+) -> Steps:
+    """Steps of a reduction of which each rank receives one part."""
+    reduction = Reduction(chosen.channel.engine.mpi, name, op, array_of(output).dtype, chosen.size())
+
+    def steps() -> Steps:
+        if sum(counts) == 0:
+            return
+        values = reduction.carried(parts())
+        received = np.empty(counts[chosen.rank()], reduction.carrier)
+        yield chosen.channel.comm.Ireduce_scatter(
+            [values, reduction.mpi_type], [received, reduction.mpi_type], counts, reduction.mpi_op
+        )
+        Target(output).put(reduction.result(received))
+
+    return steps()
+
+
+def reduce_scatter(
+    output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Add up the ranks' lists tensor by tensor, and give each rank the sum that stands at its place."""
+    check_tensor(output, "output")
+    check_tensors(input_list, "input_list")
+    same_dtype(output, input_list)
+    if not is_member(group):
+        return _not_member("reduce_scatter")
+    chosen = group_of(group)
+    if len(input_list) != chosen.size():
+        raise OperationError(f"ProcessGroupGloo::reduce_scatter: input list of {len(input_list)} tensors for {chosen.size()} ranks")
+    if input_list[chosen.rank()]._array.size != output._array.size:
+        raise OperationError(
+            f"ProcessGroupGloo::reduce_scatter: output {list(output.shape)} for a sum of {list(input_list[chosen.rank()].shape)}"
+        )
+    counts = [t._array.size for t in input_list]
+    steps = _scattered_sum("reduce_scatter", chosen, output, lambda: np.concatenate([flat(t) for t in input_list]), counts, op)
+    facts = (kind(op).name, str(output.dtype).replace("torch.", ""), *(str(list(t.shape)) for t in input_list))
+    return start("reduce_scatter", chosen, facts, lambda: steps, [output], async_op)
+
+
+@repeated("output")
+def reduce_scatter_tensor(
+    output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Add up the ranks' tensors, and give each rank one of n equal parts of the sum.
+
+    Args:
+        input: (n * k, ...) or (n, k, ...) for an output (k, ...) and n ranks.
+    """
+    check_tensor(output, "output")
+    check_tensor(input, "input")
+    same_dtype(output, input)
+    if not is_member(group):
+        return _not_member("reduce_scatter_tensor")
+    chosen = group_of(group)
+    n = output._array.size
+    if input._array.size != n * chosen.size():
+        raise OperationError(
+            "input tensor must be the same size as output size times world size",
+            hint=f"{list(input.shape)} for {chosen.size()} parts {list(output.shape)}",
+        )
+    steps = _scattered_sum("reduce_scatter_tensor", chosen, output, lambda: flat(input), [n] * chosen.size(), op)
+    return start("reduce_scatter_tensor", chosen, (kind(op).name, shape_of(output)), lambda: steps, [output], async_op)
+
+
+def _exchanged(
+    chosen: ProcessGroup, sent: np.ndarray, out: list[int], into: list[int], dtype: np.dtype[Any], receive: Any
+) -> Steps:
+    """Steps that send `out[k]` values to rank k and receive `into[k]` from it, after the ranks have told each other how many come."""
+    mpi, comm, size = chosen.channel.engine.mpi, chosen.channel.comm, dtype.itemsize
+    announced = np.empty(chosen.size(), np.int64)
+    yield comm.Ialltoall([np.array(out, np.int64), mpi.INT64_T], [announced, mpi.INT64_T])
+    wrong = [k for k in range(chosen.size()) if announced[k] != into[k]]
+    refused = np.array([len(wrong)], np.int64)
+    yield comm.Iallreduce(mpi.IN_PLACE, [refused, mpi.INT64_T], mpi.SUM)
+    if wrong:
+        said = ", ".join(f"rank {chosen.ranks[k]} sends {announced[k]} elements, expected {into[k]}" for k in wrong)
+        raise OperationError(f"Detected mismatch between collectives on ranks: all_to_all: {said}")
+    if refused[0]:
+        raise OperationError("Detected mismatch between collectives on ranks: all_to_all: other ranks expect other sizes")
+    buffer = np.empty(sum(into), dtype)
+    yield comm.Ialltoallv([raw(sent), [k * size for k in out], mpi.BYTE], [raw(buffer), [k * size for k in into], mpi.BYTE])
+    receive(buffer)
+
+
+def all_to_all(
+    output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None, async_op: bool = False
+) -> Work | None:  # fmt: skip
+    """Send tensor k of the input list to rank k, and receive tensor k of the output list from it."""
+    if not is_member(group):
+        return _not_member("all_to_all")
+    check_tensors(output_tensor_list, "output_tensor_list")
+    check_tensors(input_tensor_list, "input_tensor_list")
+    same_dtype(output_tensor_list, input_tensor_list)
+    chosen = group_of(group)
+    for tensors, name in ((output_tensor_list, "output"), (input_tensor_list, "input")):
+        if len(tensors) != chosen.size():
+            raise OperationError(f"all_to_all: {len(tensors)} {name} tensors for {chosen.size()} ranks")
+
+    def steps() -> Steps:
+        sent = np.concatenate([flat(t) for t in input_tensor_list])
+        out, into = ([t._array.size for t in ts] for ts in (input_tensor_list, output_tensor_list))
+        yield from _exchanged(chosen, sent, out, into, sent.dtype, lambda buffer: _into_list(output_tensor_list, buffer))
+
+    facts = (str(input_tensor_list[0].dtype).replace("torch.", ""),)
+    return start("all_to_all", chosen, facts, steps, [output_tensor_list], async_op)
+
+
+def _splits(given: Any, length: int, n: int) -> list[int]:
+    if not given:
+        if length % n:
+            raise OperationError("Tensor's dim 0 does not divide equally across group size")
+        return [length // n] * n
+    if len(given) != n:
+        raise OperationError("Number of tensor splits not equal to group size")
+    if sum(given) != length:
+        raise OperationError("Split sizes doesn't match total dim 0 size")
+    return [int(k) for k in given]
+
+
+def all_to_all_single(
+    output: Tensor, input: Tensor, output_split_sizes: Sequence[int] | None = None, input_split_sizes: Sequence[int] | None = None,
+    group: Any = None, async_op: bool = False,
+) -> Work | None:  # fmt: skip
+    """As `all_to_all` with the parts of one tensor along its first dimension; the parts are equal unless sizes are given."""
+    if not is_member(group):
+        return _not_member("all_to_all_single")
+    check_tensor(output, "output")
+    check_tensor(input, "input")
+    same_dtype(output, input)
+    chosen = group_of(group)
+    n = chosen.size()
+    out = _splits(input_split_sizes, len(input._array) if input.ndim else 1, n)
+    into = _splits(output_split_sizes, len(output._array) if output.ndim else 1, n)
+    row, row_out = (int(np.prod(t.shape[1:], dtype=np.int64)) for t in (input, output))
+
+    def steps() -> Steps:
+        sent = flat(input)
+        yield from _exchanged(
+            chosen, sent, [k * row for k in out], [k * row_out for k in into], sent.dtype, lambda buffer: Target(output).put(buffer)
+        )
+
+    facts = (str(input.dtype).replace("torch.", ""),)
+    return start("all_to_all_single", chosen, facts, steps, [output], async_op)
+
+
+def _nothing() -> Steps:
+    """A collective without data: that the ranks compare their calls is all."""
+    return
+    yield
+
+
+@repeated()
+def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None) -> Work | None:
+    """Return when all ranks have come here."""
+    if not is_member(group):
+        return _not_member("barrier")
+    if device_ids is not None and not isinstance(device_ids, list):
+        raise ArgumentTypeError("Invalid function argument: device_ids type should be List[int]")
+    chosen = group_of(group)
+    return start("barrier", chosen, (), _nothing, [], async_op, None if timeout is None else timeout.total_seconds())
+
+
+_barriers: dict[str, int] = {}
+
+
+def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
+    """As `barrier`; rank 0 says which ranks did not come in time, all of them with `wait_all_ranks`.
+
+    Raises:
+        RuntimeError: on rank 0, with the ranks that did not come; on the others, when rank 0 failed.
+    """
+    if not is_member(group):
+        return _not_member("monitored_barrier")
+    chosen = group_of(group)
+    limit = chosen.timeout if timeout is None else timeout
+    store = chosen.store
+    assert store is not None
+    number = _barriers[chosen.group_name] = _barriers.get(chosen.group_name, 0) + 1
+    key = f"monitored_barrier/{chosen.group_name}/{number}"
+    if chosen.rank() != 0:
+        store.set(f"{key}/{chosen.rank()}", "")
+        try:
+            verdict = store._get(f"{key}/verdict", limit.total_seconds() + 5)
+        except DistStoreError:
+            verdict = b"rank 0 did not come"
+        if verdict:
+            raise OperationError(
+                f"Rank {chosen.rank()} successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0. "
+                f"Please check rank 0 logs for faulty rank.\n  {verdict.decode()}"
+            )
+        return None
+    import time
+
+    end, missing = time.monotonic() + limit.total_seconds(), []
+    for rank in range(1, chosen.size()):
+        try:
+            store._wait([f"{key}/{rank}"], max(0.0, end - time.monotonic()))
+        except DistStoreError:
+            missing.append(rank)
+            if not wait_all_ranks:
+                break
+    milliseconds = round(limit.total_seconds() * 1000)
+    names = f"Rank{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
+    text = f"[Rank 0]: {names} failed to pass monitoredBarrier in {milliseconds} ms" if missing else ""
+    store.set(f"{key}/verdict", text)
+    if missing:
+        places = chosen.channel.engine.watch.ask_where([chosen.ranks[r] for r in missing])
+        raise OperationError(text, notes=[f"rank {rank} is {place}" for rank, place in places.items()])
+    return None

@@ -1,0 +1,140 @@
+"""From one rank to another: send, recv, and their batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core import source, tracing
+from ..core.tensor import Tensor
+from ..errors import ArgumentValueError, OperationError
+from .collectives import Target, check_tensor, flat, rank_in, raw, shape_of
+from .engine import Call, Steps
+from .groups import ProcessGroup, group_of, is_member
+from .work import Work
+
+
+def _begin(name: str, group: ProcessGroup, facts: tuple[Any, ...], steps: Steps, result: Any) -> Work:
+    tracing.setting("communicates with other processes")
+    engine = group.channel.engine
+    task = engine.message(group.channel, Call(name, facts, source.capture(3)), steps, group.timeout.total_seconds())
+    if not task.done:
+        engine.in_background()
+    return Work(engine, task, result)
+
+
+def _not_self(group: ProcessGroup, rank: int, what: str) -> None:
+    if group.rank() == rank:
+        raise ArgumentValueError(f"Invalid {what} rank: {what} rank should not be the same as the rank of the current process.")
+
+
+def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> Work | None:
+    """Begin to send a tensor to rank `dst`; do not change it before `wait()`.
+
+    Raises:
+        ValueError: `dst` is this rank, or none of the group.
+    """
+    check_tensor(tensor, "tensor")
+    if not is_member(group):
+        return None
+    chosen = group_of(group)
+    to = rank_in(chosen, dst, group_dst, "destination")
+    _not_self(chosen, to, "destination")
+
+    def steps() -> Steps:
+        values = flat(tensor)
+        yield chosen.channel.comm.Isend([raw(values), chosen.channel.engine.mpi.BYTE], to, tag)
+
+    return _begin("send", chosen, (f"dst={to}", f"tag={tag}" if tag else None, shape_of(tensor)), steps(), [tensor])
+
+
+def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> Work | None:
+    """Begin to receive a tensor from rank `src`, or from whoever sends first."""
+    check_tensor(tensor, "tensor")
+    if not is_member(group):
+        return None
+    chosen = group_of(group)
+    origin = None if src is None and group_src is None else rank_in(chosen, src, group_src, "source")
+    if origin is not None:
+        _not_self(chosen, origin, "source")
+    mpi = chosen.channel.engine.mpi
+
+    def steps() -> Steps:
+        status, target = mpi.Status(), Target(tensor)
+        while True:
+            message = chosen.channel.comm.Improbe(mpi.ANY_SOURCE if origin is None else origin, tag, status)
+            if message is not None:
+                break
+            yield True
+        found, sender = status.Get_count(mpi.BYTE), status.Get_source()
+        wanted = target.flat.nbytes
+        if found != wanted:
+            buffer = bytearray(found)
+            yield message.Irecv([buffer, mpi.BYTE])
+            raise OperationError(
+                f"recv of {shape_of(tensor)} ({wanted} bytes) from rank {chosen.ranks[sender]}, which sent {found} bytes (tag {tag})"
+            )
+        yield message.Irecv([raw(target.flat), mpi.BYTE])
+        target.done()
+        return chosen.ranks[sender]
+
+    facts = (None if origin is None else f"src={origin}", f"tag={tag}" if tag else None, shape_of(tensor))
+    return _begin("recv", chosen, facts, steps(), [tensor])
+
+
+def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
+    """Send a tensor to rank `dst`; returns when it may be changed."""
+    work = isend(tensor, dst, group, tag, group_dst)
+    if work is not None:
+        work.wait()
+
+
+def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
+    """Receive a tensor from rank `src`, or from whoever sends first; returns the sender's rank (-1: not in the group)."""
+    work = irecv(tensor, src, group, tag, group_src)
+    return -1 if work is None else work.source_rank()
+
+
+class P2POp:
+    """One message of `batch_isend_irecv`.
+
+    Args:
+        op: `isend` or `irecv`.
+        peer: the other rank in the world.
+
+    Raises:
+        ValueError: `op` is another function.
+    """
+
+    def __init__(
+        self, op: Callable[..., Any], tensor: Tensor, peer: int | None = None, group: Any = None, tag: int = 0, group_peer: int | None = None
+    ) -> None:  # fmt: skip
+        if op not in (isend, irecv):
+            raise ArgumentValueError(
+                "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or ``torch.distributed.irecv``."
+            )
+        check_tensor(tensor, "tensor")
+        self.op, self.tensor, self.group, self.tag = op, tensor, group, tag
+        chosen = group_of(group)
+        self.group_peer = rank_in(chosen, peer, group_peer, "peer")
+        self.peer = chosen.ranks[self.group_peer]
+
+
+def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
+    """Begin with several messages; returns their works.
+
+    Raises:
+        ValueError: something else is in the list, or the groups differ.
+    """
+    if not all(isinstance(op, P2POp) for op in p2p_op_list):
+        raise ArgumentValueError(
+            "Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``."
+        )  # fmt: skip
+    group = p2p_op_list[0].group
+    if any(op.group is not group for op in p2p_op_list):
+        raise ArgumentValueError("All ops need to use the same group.")
+    made = []
+    for op in p2p_op_list:
+        peer = {"group_dst" if op.op is isend else "group_src": op.group_peer}
+        made.append(op.op(op.tensor, group=group, tag=op.tag, **peer))
+    return made

@@ -1,0 +1,150 @@
+"""Collectives of Python objects, which travel pickled between the ranks of one job."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import Any
+
+import numpy as np
+
+from ..core.tensor import Tensor, make_tensor
+from ..errors import ArgumentValueError, OperationError
+from . import collectives, messages
+from .groups import ProcessGroup, group_of, is_member
+
+
+def _packed(value: Any) -> Tensor:
+    file = io.BytesIO()
+    pickle.Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
+    return make_tensor(np.frombuffer(file.getvalue(), np.uint8).copy())
+
+
+def _unpacked(array: np.ndarray) -> Any:
+    return pickle.loads(array.tobytes())
+
+
+def _sizes(group: ProcessGroup, mine: int) -> list[int]:
+    """How many bytes each rank has."""
+    counts = make_tensor(np.zeros(group.size(), np.int64))
+    collectives.all_gather_into_tensor(counts, make_tensor(np.array([mine], np.int64)), group)
+    return counts._array.tolist()
+
+
+def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
+    """Put the objects of all ranks into a list, on all ranks.
+
+    Args:
+        object_list: overwritten; as long as the group has ranks.
+    """
+    if not is_member(group):
+        return
+    chosen = group_of(group)
+    mine = _packed(obj)
+    sizes = _sizes(chosen, mine._array.size)
+    parts = [make_tensor(np.empty(size, np.uint8)) for size in sizes]
+    collectives.all_gather(parts, mine, chosen)
+    for i, part in enumerate(parts):
+        object_list[i] = _unpacked(part._array)
+
+
+def gather_object(
+    obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None, group: Any = None, group_dst: int | None = None
+) -> None:
+    """Put the objects of all ranks into a list of rank `dst` (default 0)."""
+    if not is_member(group):
+        return
+    chosen = group_of(group)
+    root = collectives.rank_in(chosen, dst, group_dst, "destination", 0)
+    there = chosen.rank() == root
+    collectives._list_on(there, object_gather_list, "object_gather_list", "destination")
+    mine = _packed(obj)
+    sizes = _sizes(chosen, mine._array.size)
+    padded = np.zeros(max(sizes), np.uint8)
+    padded[: mine._array.size] = mine._array
+    parts = [make_tensor(np.empty(max(sizes), np.uint8)) for _ in sizes] if there else None
+    collectives.gather(make_tensor(padded), parts, group=chosen, group_dst=root)
+    if there and object_gather_list is not None and parts is not None:
+        for i, (part, size) in enumerate(zip(parts, sizes, strict=True)):
+            object_gather_list[i] = _unpacked(part._array[:size])
+
+
+def broadcast_object_list(
+    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
+) -> None:
+    """Overwrite the list on all ranks by the objects of rank `src` (default 0); the lists have one length."""
+    if not is_member(group):
+        return
+    chosen = group_of(group)
+    root = collectives.rank_in(chosen, src, group_src, "source", 0)
+    there = chosen.rank() == root
+    packed = [_packed(obj)._array for obj in object_list] if there else []
+    sizes = make_tensor(np.array([p.size for p in packed] if there else [0] * len(object_list), np.int64))
+    collectives.broadcast(sizes, group=chosen, group_src=root)
+    whole = make_tensor(np.concatenate(packed) if packed else np.empty(int(sizes._array.sum()), np.uint8))
+    collectives.broadcast(whole, group=chosen, group_src=root)
+    if not there:
+        at = 0
+        for i, size in enumerate(sizes._array.tolist()):
+            object_list[i] = _unpacked(whole._array[at : at + size])
+            at += size
+
+
+def scatter_object_list(
+    scatter_object_output_list: list[Any], scatter_object_input_list: list[Any] | None = None, src: int | None = None, group: Any = None,
+    group_src: int | None = None,
+) -> None:  # fmt: skip
+    """Give each rank, in place 0 of its output list, one object of the list of rank `src` (default 0).
+
+    Raises:
+        ValueError: the output list is empty, or there is no input list on `src`.
+    """
+    if not is_member(group):
+        return
+    if not isinstance(scatter_object_output_list, list) or len(scatter_object_output_list) < 1:
+        raise ArgumentValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
+    chosen = group_of(group)
+    root = collectives.rank_in(chosen, src, group_src, "source", 0)
+    there = chosen.rank() == root
+    parts, sizes = None, make_tensor(np.zeros(chosen.size(), np.int64))
+    if there:
+        if scatter_object_input_list is None or len(scatter_object_input_list) != chosen.size():
+            raise ArgumentValueError("source rank must provide non-None scatter_object_input_list")
+        packed = [_packed(obj)._array for obj in scatter_object_input_list]
+        sizes = make_tensor(np.array([p.size for p in packed], np.int64))
+        longest = max(p.size for p in packed)
+        parts = [make_tensor(np.concatenate([p, np.zeros(longest - p.size, np.uint8)])) for p in packed]
+    collectives.broadcast(sizes, group=chosen, group_src=root)
+    mine = make_tensor(np.empty(int(sizes._array.max()), np.uint8))
+    collectives.scatter(mine, parts, group=chosen, group_src=root)
+    scatter_object_output_list[0] = _unpacked(mine._array[: sizes._array[chosen.rank()]])
+
+
+def send_object_list(
+    object_list: list[Any], dst: int | None = None, group: Any = None, device: Any = None, group_dst: int | None = None, use_batch: bool = False
+) -> None:  # fmt: skip
+    """Send objects to rank `dst`."""
+    if not is_member(group):
+        return
+    packed = [_packed(obj)._array for obj in object_list]
+    messages.send(make_tensor(np.array([p.size for p in packed], np.int64)), dst, group, group_dst=group_dst)
+    messages.send(make_tensor(np.concatenate(packed)), dst, group, group_dst=group_dst)
+
+
+def recv_object_list(
+    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None, use_batch: bool = False
+) -> int:  # fmt: skip
+    """Receive as many objects as the list is long; returns the sender's rank (-1: not in the group)."""
+    if not is_member(group):
+        return -1
+    sizes = make_tensor(np.zeros(len(object_list), np.int64))
+    sender = messages.recv(sizes, src, group, group_src=group_src)
+    whole = make_tensor(np.empty(int(sizes._array.sum()), np.uint8))
+    again = messages.recv(whole, sender, group)
+    if again != sender:
+        raise OperationError("Mismatch in return ranks for object sizes and objects.")
+    at = 0
+    for i, size in enumerate(sizes._array.tolist()):
+        object_list[i] = _unpacked(whole._array[at : at + size])
+        at += size
+    return sender

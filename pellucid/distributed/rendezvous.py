@@ -1,0 +1,122 @@
+"""How processes find each other: the environment's variables, an address, a file, or a store of theirs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
+
+from ..errors import ArgumentValueError, OperationError
+from .stores import FileStore, Store, listen
+
+DEFAULT_TIMEOUT = timedelta(minutes=30)
+_MANAGERS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")  # set by mpiexec and srun
+
+
+class Meeting(NamedTuple):
+    """Where the server of a job is, and who this process is in it."""
+
+    host: str
+    port: int
+    rank: int
+    size: int
+    listener: Any = None  # of rank 0, where it listens already
+    store: Store | None = None  # one of the caller's, which is used as the job's
+
+
+def under_mpi() -> bool:
+    """Whether MPI's own launcher started this process."""
+    return any(name in os.environ for name in _MANAGERS) and "PMI_FD" in os.environ or any(
+        name in os.environ for name in _MANAGERS[1:]
+    )  # fmt: skip
+
+
+def token() -> str:
+    """What the processes of a job say to its server: from a secret that their launcher put into the environment; "" without."""
+    secret = os.environ.get("PELLUCID_DISTRIBUTED_SECRET") or os.environ.get("TORCHELASTIC_RUN_ID") or ""
+    return hashlib.sha256(secret.encode()).hexdigest() if secret else ""
+
+
+def _number(name: str, given: int, what: str) -> int:
+    if given >= 0:
+        return given
+    text = os.environ.get(name)
+    if text is None:
+        raise ArgumentValueError(f"Error initializing torch.distributed using env:// rendezvous: {what}")
+    try:
+        return int(text)
+    except ValueError:
+        raise ArgumentValueError(f"the environment variable {name} is {text!r}, which is not a number") from None
+
+
+def _expected(name: str) -> str:
+    return f"environment variable {name} expected, but not set"
+
+
+def meet(init_method: str | None, rank: int, size: int, store: Store | None, timeout: timedelta) -> Meeting:
+    """Where to meet, from the arguments of `init_process_group`.
+
+    Raises:
+        ValueError: something is missing, or is not a number.
+    """
+    if store is not None:
+        if size <= 0:
+            raise ArgumentValueError("world_size must be positive if using store")
+        if rank < 0:
+            raise ArgumentValueError("rank must be non-negative if using store")
+        return _through(store, rank, size, timeout)
+    method = init_method or "env://"
+    url = urlsplit(method)
+    query = {key: values[-1] for key, values in parse_qs(url.query).items()}
+    rank = int(query.get("rank", rank))
+    size = int(query.get("world_size", size))
+    if url.scheme == "env":
+        rank = _number("RANK", rank, _expected("RANK"))
+        size = _number("WORLD_SIZE", size, _expected("WORLD_SIZE"))
+        host = os.environ.get("MASTER_ADDR")
+        if not host:
+            raise ArgumentValueError(f"Error initializing torch.distributed using env:// rendezvous: {_expected('MASTER_ADDR')}")
+        return _checked(Meeting(host, _number("MASTER_PORT", -1, _expected("MASTER_PORT")), rank, size))
+    if url.scheme == "tcp":
+        if url.port is None:
+            raise ArgumentValueError("Error initializing torch.distributed using tcp:// rendezvous: port number missing")
+        if rank < 0:
+            raise ArgumentValueError("Error initializing torch.distributed using tcp:// rendezvous: rank parameter missing")
+        if size < 0:
+            raise ArgumentValueError("Error initializing torch.distributed using tcp:// rendezvous: world size parameter missing")
+        return _checked(Meeting(url.hostname or "127.0.0.1", url.port, rank, size))
+    if url.scheme == "file":
+        path = (url.netloc + url.path) if url.netloc else url.path
+        if not path:
+            raise ArgumentValueError("Error initializing torch.distributed using file:// rendezvous: path missing")
+        if rank < 0:
+            raise ArgumentValueError("Error initializing torch.distributed using file:// rendezvous: rank parameter missing")
+        if size < 0:
+            raise ArgumentValueError("Error initializing torch.distributed using file:// rendezvous: world size parameter missing")
+        return _through(FileStore(path, size), rank, size, timeout)
+    raise OperationError(f"No rendezvous handler for {url.scheme}://")
+
+
+def _checked(meeting: Meeting) -> Meeting:
+    if meeting.size < 1 or not 0 <= meeting.rank < meeting.size:
+        raise ArgumentValueError(f"rank {meeting.rank} is not below the world size {meeting.size}")
+    return meeting
+
+
+def _through(store: Store, rank: int, size: int, timeout: timedelta) -> Meeting:
+    """Rank 0 listens at a free port of its own and says in the store where."""
+    key = "pellucid/server"
+    if rank == 0:
+        host = os.environ.get("MASTER_ADDR", "127.0.0.1")
+        listener = listen(host, 0)
+        port = listener.getsockname()[1]
+        store.set(key, f"{host} {port}")
+        return _checked(Meeting(host, port, rank, size, listener, store))
+    host, port = store._get(key, timeout.total_seconds()).decode().split()
+    return _checked(Meeting(host, int(port), rank, size, None, store))
+
+
+_handlers: dict[str, Callable[..., Iterator[tuple[Store, int, int]]]] = {}

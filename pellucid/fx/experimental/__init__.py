@@ -1,0 +1,1 @@
+"""Transformations that may still change (`torch.fx.experimental`)."""

@@ -1,0 +1,731 @@
+"""`torch.library`: operators that programs define, with a schema, kernels, gradients and rules for `vmap`.
+
+They are found in `torch.ops` and take part in everything that operators take part in. What computes one is Python: a compiled function
+is cut there.
+
+>>> import pellucid as torch
+>>> @torch.library.custom_op("docs::scaled", mutates_args=())
+... def scaled(x: torch.Tensor, factor: float = 2.0) -> torch.Tensor:
+...     return x * factor
+>>> scaled(torch.ones(2)), torch.ops.docs.scaled(torch.ones(2), 3.0)
+(tensor([2., 2.]), tensor([3., 3.]))
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import contextlib
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NoReturn
+
+from . import dtypes
+from .aten import overload as _overload
+from .core.function import Function
+from .core.inplace import bump
+from .core.modes import enable_grad
+from .core.tape import Node
+from .core.tensor import Tensor
+from .errors import ArgumentValueError, UnsupportedError
+
+__all__ = [
+    "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl", "impl_abstract", "infer_schema",
+    "opcheck", "register_autocast", "register_autograd", "register_fake", "register_kernel", "register_torch_dispatch", "register_vmap",
+    "triton_op", "wrap_triton",
+]  # fmt: skip
+
+_KEYS = {
+    "cpu": "CPU",
+    "cuda": "CUDA",
+    "meta": "Meta",
+    "xpu": "XPU",
+    "mps": "MPS",
+    "default": "CompositeExplicitAutograd",
+    "types": "CPU",
+}
+
+
+# ---- schemas from annotations ------------------------------------------------------------------
+_TYPES: dict[Any, str] = {
+    Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", dtypes.dtype: "ScalarType", dtypes.device: "Device",
+    bool | int | float: "Scalar",
+}  # fmt: skip
+_LISTS = (list, collections.abc.Sequence)
+
+
+def _type_text(kind: Any) -> str | None:
+    """A type of an annotation as schemas write it; None for one that they do not have."""
+    if isinstance(kind, str):
+        return None
+    if kind in _TYPES:
+        return _TYPES[kind]
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        rest = [part for part in parts if part is not type(None)]
+        if len(rest) < len(parts):
+            inner = _type_text(rest[0] if len(rest) == 1 else typing.Union[tuple(rest)])  # noqa: UP007
+            return None if inner is None or inner.endswith("?") else f"{inner}?"
+        return "Scalar" if set(rest) == {bool, int, float} else None
+    if origin in _LISTS and len(parts) == 1:
+        inner = _type_text(parts[0])
+        return None if inner is None or "[" in inner else f"{inner}[]"
+    return None
+
+
+def infer_schema(
+    prototype_function: Callable[..., Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None
+) -> str:
+    """The schema of an operator from a function's annotations.
+
+    Args:
+        prototype_function: a function whose arguments and result are annotated.
+        mutates_args: the names of the arguments that it writes to, or "unknown" for all tensors.
+        op_name: a name to begin the schema with.
+
+    Raises:
+        ValueError: an annotation is missing, or no type of a schema.
+
+    >>> import pellucid as torch
+    >>> def f(x: torch.Tensor, n: int = 2) -> torch.Tensor: ...
+    >>> infer_schema(f, mutates_args=())
+    '(Tensor x, SymInt n=2) -> Tensor'
+    """
+    signature = inspect.signature(prototype_function)
+    try:
+        hints = typing.get_type_hints(prototype_function)
+    except Exception:
+        hints = {}
+
+    def refuse(what: str) -> NoReturn:
+        raise ArgumentValueError(f"infer_schema(func): {what} Got func with signature {signature})")
+
+    unknown = mutates_args == "unknown"
+    written = set() if isinstance(mutates_args, str) else set(mutates_args)
+    if isinstance(mutates_args, str) and not unknown:
+        raise ArgumentValueError(
+            "mutates_args must either be a sequence of the names of the arguments that are mutated or the string 'unknown'. "
+        )
+    words: list[str] = []
+    star = False
+    for place, (name, parameter) in enumerate(signature.parameters.items()):
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            refuse("We do not support positional-only args, varargs, or varkwargs.")
+        if parameter.kind is parameter.KEYWORD_ONLY and not star:
+            words.append("*")
+            star = True
+        if parameter.annotation is parameter.empty:
+            refuse(f"Parameter {name} must have a type annotation.")
+        kind = _type_text(hints.get(name, parameter.annotation))
+        if kind is None:
+            refuse(f"Parameter {name} has unsupported type {parameter.annotation}.")
+        if name in written or (unknown and kind.startswith("Tensor")):
+            if not kind.startswith("Tensor"):
+                refuse(f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated")
+            kind = f"Tensor(a{place}!){kind.removeprefix('Tensor')}"
+        words.append(f"{kind} {name}" + _default(name, parameter, refuse))
+    strange = written - set(signature.parameters)
+    if strange:
+        refuse(f"{strange} in mutates_args were not found in the custom op's signature. mutates_args should contain the names of all args "
+               "that the custom op mutates, or just the string 'unknown' if you don't know.")  # fmt: skip
+    if signature.return_annotation is signature.empty:
+        refuse("No return type annotation was provided. Please add one.")
+    result = _result_text(hints.get("return", signature.return_annotation), refuse)
+    return f"{op_name or ''}({', '.join(words)}) -> {result}"
+
+
+def _default(name: str, parameter: inspect.Parameter, refuse: Callable[[str], NoReturn]) -> str:
+    """The default of an argument as a schema writes it."""
+    value = parameter.default
+    if value is parameter.empty:
+        return ""
+    if value is None or isinstance(value, (bool, int, float)):
+        return f"={value}"
+    if isinstance(value, str):
+        return f'="{value}"'
+    if isinstance(value, (dtypes.dtype, dtypes.device)):
+        word = str(value).removeprefix("torch.")
+        return f"={word}" if isinstance(value, dtypes.dtype) else f'="{word}"'
+    refuse(
+        f"Parameter {name} has an unsupported default value type {type(value)}. Please file an issue on GitHub so we can prioritize this."
+    )
+
+
+def _result_text(kind: Any, refuse: Callable[[str], NoReturn]) -> str:
+    """The result of a function as a schema writes it."""
+    if kind is None or kind is type(None):
+        return "()"
+    several = typing.get_origin(kind) is tuple
+    words = [_type_text(part) for part in (typing.get_args(kind) if several else (kind,))]
+    for word, part in zip(words, typing.get_args(kind) if several else (kind,), strict=True):
+        if word is None or word not in ("Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar"):
+            refuse(f"Return has unsupported type {part}.")
+    return f"({', '.join(typing.cast('list[str]', words))})" if several and len(words) != 1 else f"{words[0]}"
+
+
+# ---- operators by name ---------------------------------------------------------------------------
+def _split(qualname: str) -> tuple[str, str]:
+    namespace, mark, name = qualname.partition("::")
+    if not mark or not name:
+        raise ArgumentValueError(
+            f"Expected `qualname` to be of the form `namespace::name`, but got {qualname}. The qualname passed to the torch.library API "
+            "must consist of a namespace and a name, e.g. aten::sin"
+        )
+    return namespace, name
+
+
+def _found(op: Any) -> _overload.OpOverload:
+    """The operator that is meant by a name, an overload or a `CustomOpDef`."""
+    if isinstance(op, CustomOpDef):
+        return op._opoverload
+    if isinstance(op, _overload.OpOverload):
+        return op
+    namespace, name = _split(op)
+    try:
+        return _overload.overload_of(f"{namespace}::{name}")
+    except AttributeError:
+        raise RuntimeError(f"operator {op} does not exist") from None
+
+
+def define(qualname: str, schema: Any, *, lib: Library | None = None, tags: Any = ()) -> Any:
+    """Add an operator by its schema; `impl` gives it what computes it.
+
+    Args:
+        qualname: namespace and name, such as "mylib::op".
+        schema: arguments and result, such as "(Tensor x) -> Tensor".
+
+    Raises:
+        ValueError: the name has no namespace.
+        RuntimeError: there is such an operator already.
+    """
+    if not isinstance(qualname, str):
+        raise ArgumentValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
+    namespace, name = _split(qualname)
+    if not re.fullmatch(r"\(.*\) -> .*", schema):
+        raise ArgumentValueError(
+            f'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got "{schema}"'
+        )
+    if lib is not None:
+        return lib.define(name + schema, tags=tags)
+    _overload.define(namespace, name + schema, tags)
+    return None
+
+
+def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
+    """Register what computes an operator on kinds of devices ("cpu", "default", ...), or for one of PyTorch's dispatch keys.
+
+    Without `func`, a decorator.
+    """
+    kinds = (types,) if isinstance(types, str) else tuple(types)
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        op = _found(qualname)
+        for kind in kinds:
+            op.py_kernels[_KEYS.get(kind, kind)] = function
+        return function
+
+    return register if func is None else (register(func), None)[1]
+
+
+class Library:
+    """Definitions and kernels of one namespace; what was made with it goes when it goes.
+
+    Args:
+        ns: the namespace.
+        kind: "DEF" for all definitions of a namespace, "FRAGMENT" for some of them, "IMPL" for kernels only.
+        dispatch_key: the key of `impl` where none is given.
+
+    >>> import pellucid as torch
+    >>> library = torch.library.Library("docs2", "DEF")
+    >>> library.define("twice(Tensor x) -> Tensor")
+    'twice'
+    >>> library.impl("twice", lambda x: x * 2, "CompositeImplicitAutograd")
+    >>> torch.ops.docs2.twice(torch.ones(1))
+    tensor([2.])
+    """
+
+    _owned: typing.ClassVar[set[str]] = {"aten", "prim", "prims"}
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        if kind not in ("IMPL", "DEF", "FRAGMENT"):
+            raise ArgumentValueError(f"Unsupported kind: {kind}")
+        if kind == "DEF":
+            if ns in self._owned:
+                raise RuntimeError(
+                    f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all of your definitions in a "
+                    "single TORCH_LIBRARY block.  If you were trying to specify implementations, consider using TORCH_LIBRARY_IMPL (which "
+                    "can be duplicated).  If you really intended to define operators for a single namespace in a distributed way, you can "
+                    "use TORCH_LIBRARY_FRAGMENT to explicitly indicate this."
+                )
+            self._owned.add(ns)
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+        self._defined: list[_overload.OpOverload] = []
+        self._kernels: list[tuple[_overload.OpOverload, str]] = []
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """Add an operator by its schema, which begins with its name; returns the name."""
+        if self.kind == "IMPL":
+            raise RuntimeError("Cannot define an operator in a Library of kind IMPL")
+        made = _overload.define(self.ns, schema, tags)
+        self._defined.append(made)
+        return made._name.partition("::")[2]
+
+    def impl(
+        self,
+        op_name: Any,
+        fn: Callable[..., Any],
+        dispatch_key: str = "",
+        *,
+        with_keyset: bool = False,
+        allow_override: bool = False,
+    ) -> None:
+        """Register what computes an operator.
+
+        Raises:
+            TypeError: `fn` cannot be called.
+        """
+        if not callable(fn):
+            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+        key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
+        if isinstance(op_name, _overload.OpOverload):
+            op = op_name
+        else:
+            op = _found(op_name if "::" in op_name else f"{self.ns}::{op_name}")
+        op.py_kernels[key] = _with_keyset(fn) if with_keyset else fn
+        self._kernels.append((op, key))
+
+    def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
+        """Refused: there is no kernel for all operators."""
+        raise UnsupportedError("torch.library.Library.fallback is not supported")
+
+    def _register_fake(self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, **options: Any) -> None:
+        register_fake(op_name if "::" in op_name else f"{self.ns}::{op_name}", fn)
+
+    def _destroy(self) -> None:
+        for op, key in self._kernels:
+            op.py_kernels.pop(key, None)
+        for op in self._defined:
+            _overload.undefine(self.ns, op._opname, op._overloadname)
+        if self.kind == "DEF":
+            self._owned.discard(self.ns)
+        self._defined, self._kernels = [], []
+
+
+def _with_keyset(fn: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args, **kwargs: fn(None, *args, **kwargs)
+
+
+@contextlib.contextmanager
+def _scoped_library(*args: Any, **kwargs: Any) -> Iterator[Library]:
+    """A `Library` whose definitions go at the end of the block."""
+    library = Library(*args, **kwargs)
+    try:
+        yield library
+    finally:
+        library._destroy()
+
+
+def fallthrough_kernel(*args: Any, **kwargs: Any) -> NoReturn:
+    """Stands for "the next kernel" in `Library.impl`; calling it is refused."""
+    raise NotImplementedError("fallthrough_kernel() should never be called.")
+
+
+def get_kernel(op: Any, dispatch_key: Any) -> Callable[..., Any]:
+    """What computes an operator for a dispatch key.
+
+    Raises:
+        RuntimeError: nothing does.
+    """
+    found = _found(op)
+    key = getattr(dispatch_key, "name", dispatch_key)
+    if key not in found.py_kernels:
+        raise RuntimeError(f"operator {found.name()} does not have a kernel for dispatch key {key}")
+    return found.py_kernels[key]
+
+
+# ---- rules for an operator -----------------------------------------------------------------------
+def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Library | None = None) -> Any:
+    """Register what computes an operator on kinds of devices; None: on all. Without `func`, a decorator."""
+    kinds = ("default",) if device_types is None else device_types
+    return impl(op, kinds, func, lib=lib)
+
+
+def register_fake(
+    op: Any, func: Any = None, /, *, lib: Library | None = None, _stacklevel: int = 1, allow_override: bool = False
+) -> Any:
+    """Register what says the shapes and dtypes of the results, on tensors without data (device "meta"). Without `func`, a decorator.
+
+    The operator may be defined later (in PyTorch it must be there): packages whose compiled operators are not loaded stay importable.
+    """
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        try:
+            _found(op).py_kernels["Meta"] = function
+        except RuntimeError:  # of a library whose compiled part is not loaded here: the rule waits for the operator
+            _overload.EARLY[op] = function
+        return function
+
+    return register if func is None else register(func)
+
+
+def impl_abstract(qualname: Any, func: Any = None, *, lib: Library | None = None, _stacklevel: int = 1) -> Any:
+    """The older name of `register_fake`."""
+    return register_fake(qualname, func, lib=lib)
+
+
+def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context: Any = None, lib: Library | None = None) -> None:
+    """Register the gradient of an operator.
+
+    Args:
+        op: its name, or what `custom_op` returned.
+        backward: `backward(ctx, *grads)` returns a gradient, or None, for each argument.
+        setup_context: `setup_context(ctx, inputs, output)` keeps what backward needs; with keyword-only arguments in the schema, it also
+            takes `keyword_only_inputs`.
+
+    Raises:
+        RuntimeError: the operator writes to its arguments.
+
+    >>> import pellucid as torch
+    >>> @torch.library.custom_op("docs::cube", mutates_args=())
+    ... def cube(x: torch.Tensor) -> torch.Tensor:
+    ...     return torch.from_numpy(x.numpy() ** 3)
+    >>> def keep(ctx, inputs, output):
+    ...     ctx.save_for_backward(*inputs)
+    >>> def gradient(ctx, g):
+    ...     x, = ctx.saved_tensors
+    ...     return 3 * x ** 2 * g
+    >>> torch.library.register_autograd("docs::cube", gradient, setup_context=keep)
+    >>> x = torch.tensor([2.0], requires_grad=True)
+    >>> cube(x).backward()
+    >>> x.grad
+    tensor([12.])
+    """
+    found = _found(op)
+    if found._schema.is_mutable:
+        raise RuntimeError(
+            f"Cannot register autograd formula for non-functional operator {op} with schema {found._schema}. Please create a functional "
+            "operator and register an autograd formula for that."
+        )
+    rules = _rules(found)
+    rules["backward"], rules["setup_context"] = backward, setup_context
+    _differentiable(found)
+
+
+def register_vmap(op: Any, func: Any = None, /, *, lib: Library | None = None) -> Any:
+    """Register how `vmap` runs an operator: `func(info, in_dims, *args)` returns (results, their batch dimensions).
+
+    Without `func`, a decorator. An operator without it runs sample by sample.
+    """
+
+    def register(function: Callable[..., Any]) -> None:
+        found = _found(op)
+        _rules(found)["vmap"] = function
+        _differentiable(found)
+
+    return register if func is None else register(func)
+
+
+def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> None:
+    """Register the dtype that floating-point arguments are cast to inside of `autocast` on a device."""
+    from .amp.autocast_mode import autocast, is_autocast_enabled
+
+    found = _found(op)
+
+    def cast(*args: Any, **kwargs: Any) -> Any:
+        def convert(x: Any) -> Any:
+            return x.to(cast_inputs) if isinstance(x, Tensor) and x.is_floating_point() and x.dtype != dtypes.float64 else x
+
+        with autocast(device_type, enabled=False):
+            return found(*[convert(x) for x in args], **{name: convert(x) for name, x in kwargs.items()})
+
+    cast.applies = lambda: is_autocast_enabled(device_type)  # type: ignore[attr-defined]
+    found.py_kernels["Autocast"] = cast
+
+
+def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Any = None, /, *, lib: Library | None = None) -> Any:
+    """Register what a class with `__torch_dispatch__` does with an operator: `func(mode or class, func, types, args, kwargs)`."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        _found(op).py_kernels[torch_dispatch_class] = function
+        return function
+
+    return register if func is None else register(func)
+
+
+def _rules(op: _overload.OpOverload) -> dict[str, Any]:
+    rules: dict[str, Any] = vars(op).setdefault("_python_rules", {})
+    return rules
+
+
+def _differentiable(op: _overload.OpOverload) -> None:
+    """Let an operator run as an autograd.Function made from its rules."""
+    rules = _rules(op)
+    schema = op._schema
+    keywords = [a.name for a in schema.arguments if a.kwarg_only]
+    name = f"GeneratedBackwardFor_{op._namespace}_{op._opname}_{op._overloadname}"
+
+    def forward(*args: Any) -> Any:
+        places = args[: len(args) - len(keywords)]
+        return op._below(*places, **dict(zip(keywords, args[len(places) :], strict=True)))
+
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        if rules.get("setup_context") is None:
+            return
+        if keywords:
+            places = inputs[: len(inputs) - len(keywords)]
+            only = dict(zip(keywords, inputs[len(places) :], strict=True))
+            rules["setup_context"](ctx=ctx, inputs=places, keyword_only_inputs=only, output=output)
+        else:
+            rules["setup_context"](ctx=ctx, inputs=inputs, output=output)
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if rules.get("backward") is None:
+            raise RuntimeError(
+                f"Trying to backward through {op} but no autograd formula was registered. Please use register_autograd to add one."
+            )
+        made = rules["backward"](ctx, *grads)
+        made = made if isinstance(made, tuple) else (made,)
+        return (*made, *[None] * (len(schema.arguments) - len(made)))
+
+    body: dict[str, Any] = {
+        "forward": staticmethod(forward), "setup_context": staticmethod(setup_context), "backward": staticmethod(backward),
+        "__module__": __name__,
+    }  # fmt: skip
+    if rules.get("vmap") is not None:
+        body["vmap"] = staticmethod(lambda info, in_dims, *args: rules["vmap"](info, in_dims, *args))
+    function: Any = types.new_class(name, (Function,), exec_body=lambda space: space.update(body))
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return function.apply(*_overload.bound(schema, args, kwargs))
+
+    op.py_kernels["Autograd"] = run
+
+
+# ---- operators from functions --------------------------------------------------------------------
+class CustomOpDef:
+    """What `custom_op` returns: an operator with its rules. Called, it runs the operator."""
+
+    def __init__(self, namespace: str, name: str, schema: str, fn: Callable[..., Any], tags: Any = ()) -> None:
+        self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
+        self._opoverload = _overload.define(namespace, name + schema, tags)
+        self._written = [
+            (k, a) for k, a in enumerate(self._opoverload._schema.arguments) if a.alias_info is not None and a.alias_info.is_write
+        ]
+        self.__name__ = name
+        self._kernel_off: set[str] = set()
+        self._opoverload.py_kernels["Meta"] = self._no_fake
+        if not self._written:
+            _differentiable(self._opoverload)
+            _rules(self._opoverload)["backward"] = None
+
+    @property
+    def _qualname(self) -> str:
+        return f"{self._namespace}::{self._name}"
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._opoverload(*args, **kwargs)
+
+    def _no_fake(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(
+            f"There was no fake impl registered for {self}. This is necessary for torch.compile/export/fx tracing to work. Please use "
+            f"`{self._init_fn.__name__}.register_fake` to add an fake impl."
+        )
+
+    def register_kernel(self, device_types: Any, fn: Any = None, /) -> Any:
+        """Register what computes it on kinds of devices; None: on all. Without `fn`, a decorator."""
+        kinds = ("default",) if device_types is None else (device_types,) if isinstance(device_types, str) else tuple(device_types)
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            for kind in kinds:
+                self._opoverload.py_kernels[_KEYS.get(kind, kind)] = self._checked(function)
+            return function
+
+        return register if fn is None else register(fn)
+
+    def _checked(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A kernel whose results must be new tensors, and whose writes are counted."""
+
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            values = _overload.bound(self._opoverload._schema, args, kwargs)
+            made = function(*args, **kwargs)
+            for k, _ in self._written:
+                for t in (values[k],) if isinstance(values[k], Tensor) else values[k] or ():
+                    bump(t, self._name)
+            given = {id(t._array) for v in values for t in (v if isinstance(v, (list, tuple)) else (v,)) if isinstance(t, Tensor)}
+            for t in made if isinstance(made, (list, tuple)) else (made,):
+                if isinstance(t, Tensor) and id(t._array) in given:
+                    raise RuntimeError(
+                        f"{self._name} (with implementation in {inspect.getmodule(self._init_fn)}): The output of this custom operator (1) "
+                        "must not also be an input to this custom operator and (2) may not alias any inputs to this custom operator or "
+                        "other returns. The most common way to trigger this error is if we have y = custom_op(x) and y and x are the same "
+                        "Tensor. Please instead return a clone of the offending output tensor(s) (e.g. return x.clone()) or refactor the "
+                        "custom operator to not return y."
+                    )
+            return made
+
+        return kernel
+
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+        """Register what says the shapes and dtypes of the results, on tensors without data."""
+        register_fake(self, fn)
+        return fn
+
+    def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Any = None) -> None:
+        """Register the gradient: see `torch.library.register_autograd`."""
+        register_autograd(self, backward, setup_context=setup_context)
+
+    def register_vmap(self, func: Any = None) -> Any:
+        """Register how `vmap` runs it: see `torch.library.register_vmap`."""
+        return register_vmap(self, func)
+
+    def register_autocast(self, device_type: str, cast_inputs: Any) -> None:
+        """Register the dtype of arguments inside of `autocast`."""
+        register_autocast(self, device_type, cast_inputs)
+
+    def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Any = None, /) -> Any:
+        """Register what a class with `__torch_dispatch__` does with it."""
+        return register_torch_dispatch(self, torch_dispatch_class, fn)
+
+
+def custom_op(
+    name: str, fn: Any = None, /, *, mutates_args: str | Iterable[str], device_types: Any = None, schema: str | None = None, tags: Any = None
+) -> Any:  # fmt: skip
+    """An operator from a function of Python. Without `fn`, a decorator.
+
+    Args:
+        name: namespace and name, such as "mylib::op".
+        mutates_args: the names of the arguments that the function writes to, or "unknown".
+        device_types: kinds of devices that the function computes on; None: all.
+        schema: the operator's schema without its name; made from the annotations where it is left out.
+
+    Raises:
+        ValueError: the name has no namespace, or there is no schema for the annotations.
+        RuntimeError: there is such an operator already.
+    """
+
+    def register(function: Callable[..., Any]) -> CustomOpDef:
+        text = infer_schema(function, mutates_args=mutates_args) if schema is None else schema
+        made = CustomOpDef(*_split(name), text, function, tags or ())
+        made.register_kernel(device_types, function)
+        return made
+
+    return register if fn is None else register(fn)
+
+
+# ---- the rest ------------------------------------------------------------------------------------
+class _FakeContext:
+    """What `get_ctx` gives: sizes that depend on values."""
+
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> NoReturn:
+        """Refused: sizes are numbers here."""
+        raise UnsupportedError("torch.library.get_ctx().new_dynamic_size is not supported: sizes are Python numbers here")
+
+    create_unbacked_symint = new_dynamic_size
+
+
+def get_ctx() -> _FakeContext:
+    """The context of a function registered with `register_fake`."""
+    return _FakeContext()
+
+
+def wrap_triton(triton_kernel: Callable[..., Any], /) -> NoReturn:
+    """Refused: there is no Triton."""
+    raise UnsupportedError("torch.library.wrap_triton is not supported: there is no Triton here")
+
+
+def triton_op(name: str, fn: Any = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None) -> NoReturn:
+    """Refused: there is no Triton."""
+    raise UnsupportedError("torch.library.triton_op is not supported: there is no Triton here")
+
+
+def opcheck(
+    op: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    test_utils: Any = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic"),
+    raise_exception: bool = True,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> dict[str, Any]:
+    """Check an operator on arguments: what it writes to is in its schema, its results' shapes are those of its fake, gradients flow.
+
+    Returns:
+        "SUCCESS" or the error for each of the checks.
+    """
+    found, kwargs = _found(op), dict(kwargs or {})
+    checks = {
+        "test_schema": _check_schema,
+        "test_autograd_registration": _check_autograd,
+        "test_faketensor": _check_fake,
+        "test_aot_dispatch_dynamic": _check_backward,
+    }
+    wanted = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
+    results: dict[str, Any] = {}
+    for name in wanted:
+        if name not in checks:
+            raise ArgumentValueError(f"{name} is not one of the checks {list(checks)}")
+        try:
+            checks[name](found, args, kwargs)
+            results[name] = "SUCCESS"
+        except Exception as error:
+            if raise_exception:
+                raise RuntimeError(f"opcheck(op, ...): {name} failed with {error} (scroll up for stack trace)") from error
+            results[name] = error
+    return results
+
+
+def _tensors(tree: Any) -> list[Tensor]:
+    parts = tree if isinstance(tree, (list, tuple)) else tree.values() if isinstance(tree, dict) else (tree,)
+    return [
+        t
+        for part in parts
+        for t in ([part] if isinstance(part, Tensor) else _tensors(part) if isinstance(part, (list, tuple)) else [])
+    ]
+
+
+def _check_schema(op: Any, args: Any, kwargs: Any) -> None:
+    values = _overload.bound(op._schema, args, kwargs)
+    copies = [v.detach().clone() if isinstance(v, Tensor) else v for v in values]
+    op(*args, **kwargs)
+    for argument, value, copy in zip(op._schema.arguments, values, copies, strict=True):
+        written = argument.alias_info is not None and argument.alias_info.is_write
+        if isinstance(value, Tensor) and not written and not bool(((value == copy) | (value != value)).all()):
+            raise RuntimeError(f"Argument {argument.name} is not defined as mutable but was mutated")
+
+
+def _check_autograd(op: Any, args: Any, kwargs: Any) -> None:
+    wanting = [t for t in _tensors([args, kwargs]) if t.requires_grad]
+    if wanting and not op._schema.is_mutable:
+        with enable_grad():
+            made = [t for t in _tensors([op(*args, **kwargs)]) if t.is_floating_point() or t.is_complex()]
+        if made and not any(isinstance(t.grad_fn, Node) for t in made):
+            raise RuntimeError("the operator's results do not require grad although an argument does: register_autograd is missing")
+
+
+def _check_fake(op: Any, args: Any, kwargs: Any) -> None:
+    def meta(tree: Any) -> Any:
+        if isinstance(tree, Tensor):
+            return tree.detach().to("meta")
+        if isinstance(tree, (list, tuple)):
+            return type(tree)(map(meta, tree))
+        return {key: meta(value) for key, value in tree.items()} if isinstance(tree, dict) else tree
+
+    real, fake = _tensors([op(*args, **kwargs)]), _tensors([op(*meta(args), **meta(kwargs))])
+    for one, other in zip(real, fake, strict=True):
+        if one.shape != other.shape or one.dtype != other.dtype:
+            raise RuntimeError(f"the fake says {other.dtype}{list(other.shape)}, the operator returns {one.dtype}{list(one.shape)}")
+
+
+def _check_backward(op: Any, args: Any, kwargs: Any) -> None:
+    if op._schema.is_mutable or not any(t.requires_grad for t in _tensors([args, kwargs])):
+        return
+    with enable_grad():
+        made = [t for t in _tensors([op(*args, **kwargs)]) if t.requires_grad]
+    for k, t in enumerate(made):
+        t.sum().backward(retain_graph=k + 1 < len(made))

@@ -1,0 +1,468 @@
+"""`save`, `load` and `async_save`: state dictionaries whose tensors may be distributed, for any number of ranks that read them.
+
+Each rank says which pieces it has. A piece that several have is written by the one with the least to write. Who reads takes from each
+stored piece what falls into its own, so the layouts of writer and reader need not agree.
+
+Source: PyTorch's `torch.distributed.checkpoint`, whose functions these are.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import threading
+import traceback
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from ...core.modes import no_grad
+from ...core.tensor import Tensor
+from ...devices import Size
+from ...distributed import groups, objects
+from ...errors import ArgumentValueError, OperationError, UnsupportedError
+from ...futures import Future
+from ..dtensor import DTensor
+from ..placements import region
+from .metadata import (
+    BytesStorageMetadata,
+    ChunkStorageMetadata,
+    Metadata,
+    MetadataIndex,
+    TensorProperties,
+    TensorStorageMetadata,
+)
+from .storage import FileSystemReader, FileSystemWriter, Item, placed
+
+
+class CheckpointException(BaseException):
+    """Ranks failed to save or to load.
+
+    Attributes:
+        failures: the errors by rank.
+    """
+
+    def __init__(self, msg: str, failures: dict[int, Any]) -> None:
+        super().__init__(msg, failures)
+        self._failures = failures
+
+    @property
+    def failures(self) -> dict[int, Any]:
+        """(error, its traceback) by rank."""
+        return self._failures
+
+    def __str__(self) -> str:
+        text = f"CheckpointException ranks:{self._failures.keys()}\n"
+        for rank, (error, trace) in self._failures.items():
+            text += f"Traceback (most recent call last): (RANK {rank})\n{trace}{type(error).__name__}: {error}\n"
+        return text
+
+
+class SavePlanner:
+    """How a state is divided into pieces. `DefaultSavePlanner` is the one there is."""
+
+
+class LoadPlanner:
+    """How pieces are read into a state. `DefaultLoadPlanner` is the one there is."""
+
+
+class DefaultSavePlanner(SavePlanner):
+    """The ordinary way; its options are accepted."""
+
+    def __init__(self, flatten_state_dict: bool = True, **options: Any) -> None:
+        if not flatten_state_dict:
+            raise UnsupportedError("torch.distributed.checkpoint: DefaultSavePlanner(flatten_state_dict=False) is not supported")
+
+
+class DefaultLoadPlanner(LoadPlanner):
+    """The ordinary way.
+
+    Args:
+        allow_partial_load: leave values alone that the checkpoint lacks.
+    """
+
+    def __init__(
+        self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True, allow_partial_load: bool = False
+    ) -> None:
+        self.allow_partial_load = allow_partial_load
+
+
+# ---- states as flat dictionaries -----------------------------------------------------------------
+def flattened(state: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, tuple[Any, ...]]]:
+    """(values by dotted names, the path of each). Lists are taken apart where they hold tensors or dictionaries.
+
+    >>> flattened({"model": {"w": 1}, "betas": [0.9, 0.99]})[0]
+    {'model.w': 1, 'betas': [0.9, 0.99]}
+    """
+    found: dict[str, Any] = {}
+    paths: dict[str, tuple[Any, ...]] = {}
+
+    def whole(value: Any) -> bool:
+        if isinstance(value, Mapping):
+            return False
+        return not isinstance(value, list) or not any(
+            isinstance(v, Tensor) or isinstance(v, (Mapping, list)) and not whole(v) for v in value
+        )
+
+    def visit(path: tuple[Any, ...], value: Any) -> None:
+        if isinstance(value, Mapping):
+            for k, v in value.items():
+                visit((*path, str(k)), v)
+        elif whole(value):
+            name = ".".join(map(str, path))
+            if name in found:
+                raise ArgumentValueError(f"duplicated flatten key {name}")
+            found[name], paths[name] = value, path
+        else:
+            for i, v in enumerate(value):
+                visit((*path, i), v)
+
+    for k, v in state.items():
+        visit((str(k),), v)
+    return found, paths
+
+
+def put(root: Any, path: tuple[Any, ...], value: Any) -> None:
+    """Set the value at a path; dictionaries and lists on the way are made."""
+    for step, after in itertools.pairwise(path):
+        default: Any = [] if isinstance(after, int) else {}
+        if isinstance(step, int):
+            while len(root) <= step:
+                root.append(None)
+            if root[step] is None:
+                root[step] = default
+        elif step not in root:
+            matching = next((k for k in root if str(k) == step), None)
+            if matching is None:
+                root[step] = default
+            else:
+                step = matching
+        root = root[step]
+    last = path[-1]
+    if isinstance(last, int):
+        while len(root) <= last:
+            root.append(None)
+    elif last not in root:
+        last = next((k for k in root if str(k) == last), last)
+    root[last] = value
+
+
+def _states(state: dict[str, Any]) -> dict[str, Any]:
+    """Objects with `state_dict()` by what that returns."""
+    return {k: v.state_dict() if _stateful(v) else v for k, v in state.items()}
+
+
+def _stateful(value: Any) -> bool:
+    return hasattr(value, "state_dict") and hasattr(value, "load_state_dict")
+
+
+def piece_of(t: Tensor) -> tuple[tuple[int, ...], tuple[int, ...], Any] | None:
+    """(offsets, sizes, tensor) of what this rank has of a tensor; None where it has nothing."""
+    if not isinstance(t, DTensor):
+        return (0,) * t.ndim, tuple(t.shape), t.detach()
+    spec = t._spec
+    if any(p.is_partial() for p in spec.placements):
+        raise ArgumentValueError("Any checkpointing related operations are not supported for DTensor with partial placements!")
+    if spec.mesh.get_coordinate() is None:
+        return None
+    sizes, offsets = region(spec.shape, spec.mesh, spec.placements)
+    if 0 in sizes and 0 not in spec.shape:
+        return None
+    return tuple(offsets), tuple(sizes), t._local_tensor.detach()
+
+
+class _Ranks:
+    """Those that work together: all of a group, or this one alone."""
+
+    def __init__(self, group: Any, alone: bool) -> None:
+        self.alone = alone or not groups.is_initialized()
+        self.group = None if self.alone else group
+        if not alone and self.alone:
+            warnings.warn(
+                "torch.distributed is disabled, unavailable or uninitialized, assuming the intent is to save in a single process.",
+                stacklevel=3,
+            )
+        self.rank = 0 if self.alone else groups.get_rank(self.group)
+
+    def all(self, what: str, function: Any) -> list[Any]:
+        """The results of all ranks.
+
+        Raises:
+            torch.distributed.checkpoint.CheckpointException: some of them failed.
+        """
+        try:
+            mine = True, function()
+        except Exception as error:
+            if self.alone:
+                raise CheckpointException(what, {0: (error, traceback.format_exc())}) from error
+            mine = False, (_sendable(error), traceback.format_exc())
+        if self.alone:
+            return [mine[1]]
+        results: list[Any] = [None] * groups.get_world_size(self.group)
+        objects.all_gather_object(results, mine, self.group)
+        failures = {rank: value for rank, (well, value) in enumerate(results) if not well}
+        if failures:
+            raise CheckpointException(what, failures)
+        return [value for _, value in results]
+
+
+def _sendable(error: Exception) -> Exception:
+    """An error that can be pickled."""
+    return RuntimeError(f"{type(error).__name__}: {error}") if type(error).__module__ != "builtins" else type(error)(str(error))
+
+
+# ---- saving --------------------------------------------------------------------------------------
+def save(
+    state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_writer: Any = None, planner: Any = None, process_group: Any = None,
+    no_dist: bool = False, use_collectives: bool = True,
+) -> Metadata:  # fmt: skip
+    """Write a state into a folder, each rank its part; all ranks call it.
+
+    Args:
+        state_dict: dictionaries and lists of tensors, `DTensor`s, objects with `state_dict()`, and other values.
+        checkpoint_id: the folder.
+        storage_writer: a `FileSystemWriter` instead.
+        process_group: the ranks; default: all.
+        no_dist: write alone.
+
+    Raises:
+        torch.distributed.checkpoint.CheckpointException: a rank failed; all of them raise it.
+    """
+    writer = storage_writer or FileSystemWriter(checkpoint_id)
+    if not isinstance(writer, FileSystemWriter):
+        raise UnsupportedError(f"torch.distributed.checkpoint: {type(writer).__name__} is not supported; use FileSystemWriter")
+    ranks = _Ranks(process_group, no_dist)
+    values, paths = flattened(_states(state_dict))
+    pieces: dict[MetadataIndex, Any] = {}
+
+    def local() -> Any:
+        if ranks.rank == 0:
+            writer.begin()
+        described: list[Any] = []
+        for name, value in values.items():
+            if not isinstance(value, Tensor):
+                index = MetadataIndex(name)
+                pieces[index] = value
+                described.append((index, None, None, 0))
+                continue
+            found = piece_of(value)
+            if found is not None:
+                offsets, sizes, part = found
+                index = MetadataIndex(name, offsets)
+                pieces[index] = part
+                described.append((index, (str(part.dtype), tuple(value.shape)), sizes, part._array.nbytes))
+        return described, paths if ranks.rank == 0 else None
+
+    plans = ranks.all("plan", local)
+    metadata, mine = _planned([described for described, _ in plans], plans[0][1], ranks.rank)
+    found = ranks.all("write", lambda: writer.write(ranks.rank, [Item(index, _whole(pieces[index])) for index in mine]))
+    everything = {index: info for each in found for index, info in each.items()}
+    metadata.storage_data = everything
+    ranks.all("finish", lambda: writer.finish(metadata, everything) if ranks.rank == 0 else None)
+    return metadata
+
+
+def _whole(value: Any) -> Any:
+    """A part in memory of its own, so that nothing else is written with it."""
+    return value.clone().contiguous() if isinstance(value, Tensor) else value
+
+
+def _planned(plans: list[Any], paths: Any, rank: int) -> tuple[Metadata, list[MetadataIndex]]:
+    """The metadata, and what a rank writes: of pieces that several have, the one with the least to write has each."""
+    from ...dtypes import BY_NAME
+
+    owners: dict[MetadataIndex, list[int]] = {}
+    facts: dict[MetadataIndex, Any] = {}
+    for k, described in enumerate(plans):
+        for index, tensor, sizes, nbytes in described:
+            owners.setdefault(index, []).append(k)
+            facts.setdefault(index, (tensor, sizes, nbytes))
+    load = [0] * len(plans)
+    state: dict[str, Any] = {}
+    mine = []
+    numbers: dict[str, int] = {}
+    for index, who in owners.items():
+        tensor, sizes, nbytes = facts[index]
+        chosen = min(who, key=lambda k: load[k])
+        load[chosen] += nbytes
+        if tensor is None:
+            state[index.fqn] = BytesStorageMetadata()
+        else:
+            dtype, shape = tensor
+            entry = state.setdefault(
+                index.fqn, TensorStorageMetadata(TensorProperties(BY_NAME[dtype.removeprefix("torch.")]), Size(shape), [])
+            )
+            numbers[index.fqn] = len(entry.chunks)
+            entry.chunks.append(ChunkStorageMetadata(index.offset, Size(sizes)))
+        if chosen == rank:
+            mine.append(index)
+    return Metadata(state, paths), mine
+
+
+_saving: list[threading.Thread] = []
+
+
+def async_save(
+    state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_writer: Any = None, planner: Any = None, process_group: Any = None,
+    no_dist: bool = False, **options: Any,
+) -> Future[Any]:  # fmt: skip
+    """As `save`, on a copy of the state, in a thread; returns a future. All ranks call it, and wait for it before the next.
+
+    With several ranks, `process_group` should be a group of its own: collectives of one group have one order on all ranks.
+    """
+    held = copied(_states(state_dict))
+    future: Future[Any] = Future()
+    own = process_group
+    if own is None and not no_dist and groups.is_initialized():
+        own = _group_of_saves()
+
+    def run() -> None:
+        try:
+            future.set_result(
+                save(held, checkpoint_id=checkpoint_id, storage_writer=storage_writer, process_group=own, no_dist=no_dist)
+            )
+        except BaseException as error:
+            future.set_exception(error if isinstance(error, Exception) else RuntimeError(str(error)))
+
+    thread = threading.Thread(target=run, name="torch.distributed.checkpoint.async_save")
+    thread.start()
+    return future
+
+
+_groups_of_saves: list[Any] = []
+
+
+def _group_of_saves() -> Any:
+    """A group of all ranks for saving in the background."""
+    if not _groups_of_saves or _groups_of_saves[0].group_name not in groups._state.groups:
+        _groups_of_saves[:] = [groups.new_group(group_desc="async_save")]
+    return _groups_of_saves[0]
+
+
+def copied(value: Any) -> Any:
+    """A state with tensors of its own."""
+    if isinstance(value, Tensor):
+        if isinstance(value, DTensor):
+            return DTensor(value._local_tensor.detach().clone(), value._spec)
+        return value.detach().clone()
+    if isinstance(value, Mapping):
+        return {k: copied(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)([copied(v) for v in value])
+    return copy.deepcopy(value)
+
+
+# ---- loading -------------------------------------------------------------------------------------
+def load(
+    state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reader: Any = None, planner: Any = None, process_group: Any = None,
+    no_dist: bool = False,
+) -> None:  # fmt: skip
+    """Read a checkpoint into a state, in place; all ranks call it.
+
+    Tensors keep their layout, whatever that of the saved ones is. Objects with `load_state_dict` get theirs at the end. Files run no code.
+
+    Args:
+        state_dict: says what is read: its tensors are written to, other values are replaced.
+        checkpoint_id: the folder.
+        storage_reader: a `FileSystemReader` instead.
+        planner: `DefaultLoadPlanner(allow_partial_load=True)` leaves alone what the checkpoint lacks.
+
+    Raises:
+        torch.distributed.checkpoint.CheckpointException: a rank failed: a key is missing, a size differs, a file is damaged.
+    """
+    reader = storage_reader or FileSystemReader(checkpoint_id)
+    if not isinstance(reader, FileSystemReader):
+        raise UnsupportedError(f"torch.distributed.checkpoint: {type(reader).__name__} is not supported; use FileSystemReader")
+    partial = bool(getattr(planner, "allow_partial_load", False))
+    ranks = _Ranks(process_group, no_dist)
+    states = _states(state_dict)
+    ranks.all("load", lambda: _read(states, reader, partial))
+    for key, value in state_dict.items():
+        if _stateful(value):
+            value.load_state_dict(states[key])
+        else:
+            state_dict[key] = states[key]
+
+
+def _read(state: dict[str, Any], reader: FileSystemReader, partial: bool) -> None:
+    metadata = reader.read_metadata()
+    values, paths = flattened(state)
+    for name, value in values.items():
+        entry = metadata.state_dict_metadata.get(name)
+        if entry is None:
+            if partial:
+                continue
+            raise OperationError(f"Missing key in checkpoint state_dict: {name}.")
+        if not isinstance(value, Tensor):
+            if isinstance(entry, TensorStorageMetadata):
+                raise OperationError(f"{name} is a tensor in the checkpoint, and {type(value).__name__} in the state_dict")
+            put(state, paths[name], reader.read(placed(metadata.storage_data, MetadataIndex(name))))
+            continue
+        if not isinstance(entry, TensorStorageMetadata):
+            raise OperationError(f"{name} is a tensor in the state_dict, and not in the checkpoint")
+        if tuple(entry.size) != tuple(value.shape):
+            raise ArgumentValueError(f"Size mismatch between saved {entry.size} and current: {value.shape} for {name}")
+        found = piece_of(value)
+        if found is not None:
+            _fill(name, found, entry, reader, metadata.storage_data)
+
+
+def _fill(name: str, piece: Any, entry: TensorStorageMetadata, reader: FileSystemReader, storage: Any) -> None:
+    """Copy what falls into a piece from the stored ones."""
+    offsets, sizes, target = piece
+    missing = int(target._array.size)
+    for chunk in entry.chunks:
+        low = [max(o, c) for o, c in zip(offsets, chunk.offsets, strict=True)]
+        high = [min(o + s, c + n) for o, s, c, n in zip(offsets, sizes, chunk.offsets, chunk.sizes, strict=True)]
+        if any(a >= b for a, b in zip(low, high, strict=True)):
+            continue
+        stored = reader.read(placed(storage, MetadataIndex(name, chunk.offsets)))
+        if not isinstance(stored, Tensor) or tuple(stored.shape) != tuple(chunk.sizes):
+            raise OperationError(
+                f"the checkpoint's piece of {name} at {tuple(chunk.offsets)} has another form than its .metadata says"
+            )
+        there: Any = stored[tuple([slice(a - c, b - c) for a, b, c in zip(low, high, chunk.offsets, strict=True)])]
+        here = target[tuple([slice(a - o, b - o) for a, b, o in zip(low, high, offsets, strict=True)])] if low else target
+        with no_grad():
+            here.copy_(there)
+        missing -= int(there._array.size)
+    if missing > 0:
+        raise OperationError(f"the checkpoint lacks {missing} elements of {name}")
+
+
+def save_state_dict(state_dict: Any, storage_writer: Any, process_group: Any = None, coordinator_rank: int = 0, no_dist: bool = False,
+                    planner: Any = None) -> Metadata:  # fmt: skip
+    """The old name of `save`."""
+    return save(state_dict, storage_writer=storage_writer, process_group=process_group, no_dist=no_dist, planner=planner)
+
+
+def load_state_dict(state_dict: Any, storage_reader: Any, process_group: Any = None, coordinator_rank: int = 0, no_dist: bool = False,
+                    planner: Any = None) -> None:  # fmt: skip
+    """The old name of `load`."""
+    load(state_dict, storage_reader=storage_reader, process_group=process_group, no_dist=no_dist, planner=planner)
+
+
+def dcp_to_torch_save(dcp_checkpoint_dir: Any, torch_save_path: Any) -> None:
+    """Make a file of `torch.save` of a distributed checkpoint; one process does it."""
+    from ...core.public import FUNCTIONS
+    from ...serialization import save as save_file
+
+    reader = FileSystemReader(dcp_checkpoint_dir)
+    metadata = reader.read_metadata()
+    state: dict[str, Any] = {}
+    for name, entry in metadata.state_dict_metadata.items():
+        path = (metadata.planner_data or {}).get(name, (name,))
+        if isinstance(entry, TensorStorageMetadata):
+            whole = FUNCTIONS["torch"]["empty"](tuple(entry.size), dtype=entry.properties.dtype)
+            _fill(name, ((0,) * whole.ndim, tuple(whole.shape), whole), entry, reader, metadata.storage_data)
+            put(state, path, whole)
+        else:
+            put(state, path, reader.read(placed(metadata.storage_data, MetadataIndex(name))))
+    save_file(state, torch_save_path)
+
+
+def torch_save_to_dcp(torch_save_path: Any, dcp_checkpoint_dir: Any) -> None:
+    """Make a distributed checkpoint of a file of `torch.save`; one process does it."""
+    from ...serialization import load as load_file
+
+    save(load_file(torch_save_path, map_location="cpu", weights_only=True), checkpoint_id=dcp_checkpoint_dir, no_dist=True)

@@ -1,0 +1,499 @@
+"""`DTensor`: a tensor of which each rank has a part, and which computes as the whole.
+
+It is a type with `__torch_dispatch__`: functions are taken apart into operators, autograd stands above, so gradients are distributed
+tensors, too; `propagate` says what an operator does with the parts.
+
+Source: PyTorch's `torch.distributed.tensor`, whose names and messages these are.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..api import overriding
+from ..aten.overload import OpOverload, bound
+from ..core.function import Function
+from ..core.modes import local as modes
+from ..core.public import METHODS
+from ..core.tensor import Tensor, make_tensor
+from ..distributed import collectives
+from ..distributed.mesh import DeviceMesh, current_mesh
+from ..errors import ArgumentValueError, OperationError, UnsupportedError
+from . import propagate
+from . import rules as rules
+from .placements import (
+    REPLICATE,
+    DTensorSpec,
+    Partial,
+    Placement,
+    Shard,
+    compute_local_shape_and_global_offset,
+    meta_of,
+    normalized,
+)
+from .redistribute import redistributed
+
+_make: Any = METHODS.get("_make_wrapper_subclass") or Tensor._make_wrapper_subclass
+_implicit = [False]  # whether plain tensors count as replicated: `implicit_replication`
+
+
+class DTensor(Tensor):
+    """A tensor of which each rank of a mesh has a part (`to_local()`), and which computes as the whole.
+
+    Made by `distribute_tensor`, `DTensor.from_local`, or `torch.distributed.tensor.zeros` and its like.
+
+    Attributes:
+        device_mesh: the ranks.
+        placements: for each dimension of the mesh, how the tensor lies on it.
+    """
+
+    _local_tensor: Tensor
+    _spec: DTensorSpec
+
+    __torch_function__ = overriding.disabled
+
+    @staticmethod
+    def __new__(cls: Any, local_tensor: Tensor, spec: DTensorSpec, *, requires_grad: bool = False) -> DTensor:
+        meta = spec.tensor_meta
+        made: DTensor = _make(
+            cls, tuple(meta.shape), strides=meta.stride, dtype=meta.dtype, device=local_tensor.device, requires_grad=requires_grad
+        )
+        made._local_tensor, made._spec = local_tensor, spec
+        return made
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return f"DTensor(local_tensor={self._local_tensor}, device_mesh={self._spec.mesh}, placements={self._spec.placements})"
+
+    def __reduce_ex__(self, protocol: Any = 2) -> Any:
+        kind = type(self)
+        return _again, (kind, self._local_tensor, self._spec.mesh, self._spec.placements, tuple(self.shape), self.requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DTensor:
+        if id(self) in memo:
+            return memo[id(self)]
+        made = type(self)(self._local_tensor.detach().clone(), self._spec, requires_grad=self.requires_grad)
+        made.__dict__.update({k: v for k, v in self.__dict__.items() if k not in ("_local_tensor", "_spec")})
+        memo[id(self)] = made
+        if self.grad is not None:
+            made.grad = self.grad.__deepcopy__(memo)
+        return made
+
+    def __tensor_flatten__(self) -> tuple[list[str], Any]:
+        return ["_local_tensor"], (self._spec, self.requires_grad)
+
+    @staticmethod
+    def __tensor_unflatten__(inner: dict[str, Any], about: Any, size: Any = None, stride: Any = None) -> DTensor:
+        spec, requires_grad = about
+        return DTensor(inner["_local_tensor"], spec, requires_grad=requires_grad)
+
+    @classmethod
+    def __torch_dispatch__(cls, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return dispatched(func, args, kwargs or {})
+
+    @staticmethod
+    def from_local(
+        local_tensor: Tensor, device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None, *,
+        run_check: bool = False, shape: Any = None, stride: Any = None, grad_placements: Sequence[Placement] | None = None,
+    ) -> DTensor:  # fmt: skip
+        """The distributed tensor whose parts are the ranks' tensors; differentiable.
+
+        Args:
+            run_check: compare the shapes, and copy what is replicated from the first rank.
+            shape: of the whole; without it the parts count as equally long.
+            grad_placements: the layout of the gradient that comes back; default: `placements`, Partial as Replicate.
+
+        Raises:
+            RuntimeError: `local_tensor` is distributed already.
+        """
+        if isinstance(local_tensor, DTensor):
+            raise OperationError(f"the local_tensor argument only accepts torch.Tensor but got {type(local_tensor)} value.")
+        mesh = device_mesh or current_mesh()
+        wanted = normalized(placements, local_tensor.ndim, mesh)
+        if len(wanted) != mesh.ndim:
+            raise OperationError(f"{len(wanted)} placements for a mesh of {mesh.ndim} dimensions")
+        back = None if grad_placements is None else normalized(grad_placements, local_tensor.ndim, mesh)
+        return _FromLocal.apply(local_tensor, mesh, wanted, run_check, shape, stride, back)
+
+    def to_local(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
+        """This rank's part; differentiable.
+
+        Args:
+            grad_placements: the layout that the part's gradient has; default: this tensor's, Partial as Replicate.
+        """
+        if not modes.grad or not self.requires_grad:
+            return self._local_tensor if not self._local_tensor.requires_grad else self._local_tensor.detach()
+        back = None if grad_placements is None else normalized(grad_placements, self.ndim, self._spec.mesh)
+        return _ToLocal.apply(self, back)
+
+    def redistribute(
+        self, device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None, *, async_op: bool = False,
+        forward_dtype: Any = None, backward_dtype: Any = None,
+    ) -> DTensor:  # fmt: skip
+        """The same tensor in another layout; differentiable.
+
+        Raises:
+            RuntimeError: no placements are given, or a Partial one that the tensor does not have. NotImplementedError: another mesh.
+        """
+        mesh = device_mesh or self._spec.mesh
+        if placements is None:
+            raise RuntimeError("placements is needed for redistribute!")
+        if mesh != self._spec.mesh:
+            raise NotImplementedError("Cross device mesh comm not supported yet!")
+        wanted = normalized(placements, self.ndim, mesh)
+        if len(wanted) != mesh.ndim:
+            raise OperationError(f"{len(wanted)} placements for a mesh of {mesh.ndim} dimensions")
+        for mine, p in zip(self._spec.placements, wanted, strict=True):
+            if p.is_partial() and mine != p:
+                raise OperationError(
+                    f"Can not redistribute from {mine} to {p}, redistributing to Partial is for internal use only!"
+                )
+        own = self._spec.tensor_meta.dtype
+        x: Any = self if forward_dtype in (None, own) else METHODS["to"](self, forward_dtype)
+        if x._spec.placements == wanted and backward_dtype is None:
+            return METHODS["view_as"](x, x) if x is self and modes.grad else x
+        return _Redistribute.apply(x, wanted, backward_dtype)
+
+    def full_tensor(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
+        """The whole tensor on every rank; differentiable."""
+        return self.redistribute(placements=(REPLICATE,) * self._spec.mesh.ndim).to_local(grad_placements=grad_placements)
+
+    def __update_part__(self, optimizer: Any, grad: Any, state: dict[str, Any]) -> UpdatePart:
+        """What an optimizer updates in this tensor's place: this rank's part, with the gradient in the same layout."""
+        return UpdatePart(self, optimizer, grad, state)
+
+    @property
+    def device_mesh(self) -> DeviceMesh:
+        """The ranks that have parts."""
+        return self._spec.mesh
+
+    @property
+    def placements(self) -> tuple[Placement, ...]:
+        """For each dimension of the mesh, how the tensor lies on it."""
+        return self._spec.placements
+
+
+class UpdatePart:
+    """This rank's part of a parameter, of its gradient and of an optimizer's state; `done` makes new state distributed.
+
+    Raises:
+        NotImplementedError: the optimizer's update of an element depends on others.
+    """
+
+    def __init__(self, param: DTensor, optimizer: Any, grad: Any, state: dict[str, Any]) -> None:
+        if not optimizer.by_elements:
+            raise UnsupportedError(f"{type(optimizer).__name__} of distributed parameters (DTensor) is not supported")
+        spec = param._spec
+        if any(p.is_partial() for p in spec.placements):
+            raise UnsupportedError(f"an optimizer's step of a parameter with placements {spec.placements} is not supported")
+        if not isinstance(grad, DTensor):
+            raise OperationError(f"{type(optimizer).__name__}: the parameter is a DTensor, its gradient is a plain tensor")
+        self.spec, self.whole, self.param = spec, state, param._local_tensor
+        self.grad = relaid(grad, spec.placements)._local_tensor
+        self.state = {k: v._local_tensor if isinstance(v, DTensor) else v for k, v in state.items()}
+        self.old = {k: v for k, v in state.items() if isinstance(v, DTensor)}
+
+    def done(self) -> None:
+        """Put what is new into the state."""
+        for key, value in self.state.items():
+            held = self.whole.get(key)
+            if isinstance(held, DTensor) and held._local_tensor is value:
+                continue
+            like = isinstance(value, Tensor) and value.ndim == self.param.ndim and value.shape == self.param.shape
+            if like and self.spec.ndim:
+                value = DTensor(
+                    value, DTensorSpec(self.spec.mesh, self.spec.placements, self.spec.tensor_meta._replace(dtype=value.dtype))
+                )
+            self.whole[key] = value
+
+
+def _again(kind: Any, local: Tensor, mesh: DeviceMesh, placements: Any, shape: Any, requires_grad: bool) -> DTensor:
+    return kind(local, DTensorSpec(mesh, placements, meta_of(shape, local.dtype)), requires_grad=requires_grad)
+
+
+def made_of(array: Any, spec: DTensorSpec) -> DTensor:
+    """A distributed tensor of an array that is this rank's part."""
+    return DTensor(make_tensor(array), spec)
+
+
+def relaid(t: DTensor, placements: Sequence[Placement]) -> DTensor:
+    """A tensor in another layout, past autograd."""
+    spec = t._spec
+    target = tuple(placements)
+    if spec.placements == target:
+        return t
+    array = redistributed(t._local_tensor._array, spec.mesh, spec.placements, target, spec.shape)
+    return made_of(array, DTensorSpec(spec.mesh, target, spec.tensor_meta))
+
+
+def for_gradient(placements: Sequence[Placement]) -> tuple[Placement, ...]:
+    """The layout of the gradient of a tensor of a layout: in full where the tensor consists of terms."""
+    return tuple([REPLICATE if isinstance(p, Partial) else p for p in placements])
+
+
+# ---- in and out of the graph ---------------------------------------------------------------------
+class _FromLocal(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, mesh: DeviceMesh, placements: Any, check: bool, shape: Any, stride: Any, back: Any) -> Any:
+        ctx.back = for_gradient(placements) if back is None else back
+        part: Any = x.detach()
+        if shape is None:
+            sizes = list(x.shape)
+            for i, p in enumerate(placements):
+                if isinstance(p, Shard):
+                    sizes[p.dim] *= mesh.size(i)
+        else:
+            sizes = list(shape)
+        if mesh.get_coordinate() is None:
+            part = part.new_empty([0] * part.ndim)
+        elif check:
+            for i, p in enumerate(placements):
+                if p.is_replicate():
+                    part = part.contiguous().clone()
+                    collectives.broadcast(part, group=mesh.get_group(i), group_src=0)
+        if stride is None and shape is None and not part.is_contiguous() and tuple(part.shape) == tuple(sizes):
+            stride = part.stride()
+        return DTensor(part, DTensorSpec(mesh, placements, meta_of(sizes, x.dtype, stride)))
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g.redistribute(placements=_reachable(g, ctx.back)).to_local(), None, None, None, None, None, None
+
+
+def _reachable(g: DTensor, wanted: Sequence[Placement]) -> list[Placement]:
+    return [REPLICATE if q.is_partial() and p != q else q for p, q in zip(g._spec.placements, wanted, strict=True)]
+
+
+class _ToLocal(Function):
+    @staticmethod
+    def forward(ctx: Any, x: DTensor, back: Any) -> Any:
+        ctx.spec, ctx.back = x._spec, back
+        return x._local_tensor.detach().view_as(x._local_tensor)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        spec = ctx.spec
+        placements = for_gradient(spec.placements) if ctx.back is None else ctx.back
+        return DTensor.from_local(g, spec.mesh, placements, shape=spec.shape, stride=spec.stride), None
+
+
+class _Redistribute(Function):
+    @staticmethod
+    def forward(ctx: Any, x: DTensor, placements: Any, backward_dtype: Any) -> Any:
+        ctx.source, ctx.dtype, ctx.own = x._spec.placements, backward_dtype, x.dtype
+        return relaid(x, placements)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        if ctx.dtype is not None:
+            g = g.to(ctx.dtype)
+        made = g.redistribute(placements=_reachable(g, ctx.source))
+        return made.to(ctx.own), None, None
+
+
+# ---- operators -----------------------------------------------------------------------------------
+_plans: dict[Any, propagate.Plan] = {}
+
+
+def _known(value: Any) -> Any:
+    """An argument as a key."""
+    if isinstance(value, (list, tuple)):
+        return tuple([_known(v) for v in value])
+    return value
+
+
+def dispatched(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An operator on distributed tensors."""
+    given = bound(func._schema, args, kwargs)
+    tensors: list[DTensor] = []
+    mesh = _mesh_of(given)
+
+    def described(v: Any) -> Any:
+        if isinstance(v, Tensor):
+            t = v if isinstance(v, DTensor) else _implied(func, v, mesh)
+            if t._spec.mesh != mesh:
+                raise OperationError(f"{func}: DTensors on different meshes: {mesh} and {t._spec.mesh}")
+            tensors.append(t)
+            return t._spec
+        if isinstance(v, (list, tuple)):
+            return [described(x) for x in v]
+        return v
+
+    values = [described(v) for v in given]
+    special = SPECIAL.get(func._opname)
+    if special is not None:
+        return special(func, given, tensors)
+    try:
+        key = func, _known(values)
+        plan = _plans.get(key)
+    except TypeError:
+        key, plan = None, None
+    if plan is None:
+        plan = propagate.found_rule(func)(propagate.Call(func, values, mesh))
+        if key is not None:
+            if len(_plans) > 20000:
+                _plans.clear()
+            _plans[key] = plan
+    if mesh.get_coordinate() is None:
+        return _elsewhere(plan, tensors)
+    parts = iter([(t if p is None else relaid(t, p))._local_tensor for t, p in zip(tensors, plan.ins, strict=True)])
+
+    def part(v: Any) -> Any:
+        if isinstance(v, Tensor):
+            return next(parts)
+        if isinstance(v, (list, tuple)):
+            return [part(x) for x in v]
+        return v
+
+    local_values = [part(v) for v in given]
+    for k, v in plan.replaced.items():
+        local_values[k] = v
+    name = func._schema.name
+    writes = name.endswith("_") and not name.endswith("__")
+    call = propagate.Call(func, values, mesh) if plan.kernel is not None else None
+    made = propagate.run(func, local_values) if plan.kernel is None else plan.kernel(call, local_values)
+    if writes:
+        return given[0]
+    results = list(made) if isinstance(made, (tuple, list)) else [made]
+    wrapped = [DTensor(t, s) if isinstance(t, Tensor) and s is not None else t for t, s in zip(results, plan.outs, strict=True)]
+    return tuple(wrapped) if isinstance(made, tuple) else wrapped if isinstance(made, list) else wrapped[0]
+
+
+def _mesh_of(given: Sequence[Any]) -> DeviceMesh:
+    for v in given:
+        if isinstance(v, DTensor):
+            return v._spec.mesh
+        if isinstance(v, (list, tuple)):
+            for x in v:
+                if isinstance(x, DTensor):
+                    return x._spec.mesh
+    raise OperationError("no distributed tensor among the arguments")
+
+
+def _implied(func: OpOverload, t: Tensor, mesh: DeviceMesh) -> DTensor:
+    """A plain tensor among distributed ones: a number that all ranks have, or an error."""
+    if not _implicit[0] and (t.ndim or t._array.size != 1):
+        if t._array.size == 1:
+            warnings.warn(
+                "Found a non-scalar tensor with numel=1 and ndim!=0, we are implicitly creating a replicated DTensor for it. However, "
+                "please consider changing it to a scalar tensor or explicitly create a DTensor under distributed environment.",
+                stacklevel=2,
+            )
+        else:
+            raise OperationError(
+                f"{func}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor before calling distributed "
+                "operators! Please see https://docs.pytorch.org/docs/main/distributed.tensor.html#mixed-tensor-and-dtensor-operations "
+                "for more details."
+            )
+    return DTensor(t.detach(), DTensorSpec(mesh, (REPLICATE,) * mesh.ndim, meta_of(t.shape, t.dtype, t.stride())))
+
+
+def _elsewhere(plan: propagate.Plan, tensors: list[DTensor]) -> Any:
+    """On a rank that is not in the mesh: results without elements."""
+    made = [
+        None if s is None else DTensor(tensors[0]._local_tensor.new_empty([0], dtype=s.tensor_meta.dtype), s) for s in plan.outs
+    ]
+    return tuple(made) if plan.several else made[0]
+
+
+def _item(func: OpOverload, given: Any, tensors: list[DTensor]) -> Any:
+    whole = relaid(tensors[0], (REPLICATE,) * tensors[0]._spec.mesh.ndim)
+    return func(whole._local_tensor)
+
+
+def _equal(func: OpOverload, given: Any, tensors: list[DTensor]) -> bool:
+    a, b = tensors
+    if tuple(a.shape) != tuple(b.shape):
+        return False
+    a = relaid(a, for_gradient(a._spec.placements))
+    b = relaid(b, a._spec.placements)
+    mine = bool(func(a._local_tensor, b._local_tensor))
+    flag: Any = make_tensor(_one(mine))
+    for i in range(a._spec.mesh.ndim):
+        collectives.all_reduce(flag, collectives.ReduceOp.MIN, a._spec.mesh.get_group(i))
+    return bool(flag._array.item())
+
+
+def _one(value: bool) -> Any:
+    import numpy as np
+
+    return np.array(int(value), np.int64)
+
+
+def _same_size(func: OpOverload, given: Any, tensors: list[DTensor]) -> bool:
+    return tuple(tensors[0].shape) == tuple(tensors[1].shape)
+
+
+SPECIAL: dict[str, Any] = {"_local_scalar_dense": _item, "equal": _equal, "is_same_size": _same_size}
+
+
+@contextmanager
+def implicit_replication() -> Any:
+    """Inside the block plain tensors that meet distributed ones count as replicated."""
+    before, _implicit[0] = _implicit[0], True
+    try:
+        yield
+    finally:
+        _implicit[0] = before
+
+
+# ---- making them ---------------------------------------------------------------------------------
+def distribute_tensor(
+    tensor: Tensor,
+    device_mesh: DeviceMesh | None = None,
+    placements: Sequence[Placement] | None = None,
+    *,
+    src_data_rank: int | None = 0,
+) -> DTensor:
+    """Cut a leaf that all ranks have into parts.
+
+    Args:
+        placements: one for each dimension of the mesh; default: `Replicate`.
+        src_data_rank: whose values count, of each line of the mesh; None: every rank uses its own, and nothing is sent.
+
+    Raises:
+        RuntimeError: the tensor is not a leaf. ValueError: placements do not fit the mesh, or it is distributed otherwise already.
+    """
+    mesh = device_mesh or current_mesh()
+    if not tensor.is_leaf:
+        raise OperationError("`distribute_tensor` should be used to distribute leaf tensors! but found non-leaf tensor!")
+    if placements is not None and len(placements) != mesh.ndim:
+        raise ArgumentValueError(
+            "`placements` must have the same length as `device_mesh.ndim`! "
+            f"Found placements length: {len(placements)}, and device_mesh.ndim: {mesh.ndim}."
+        )
+    wanted = normalized(placements, tensor.ndim, mesh)
+    if isinstance(tensor, DTensor):
+        if tensor.device_mesh != mesh:
+            raise ArgumentValueError(
+                f"Cannot distribute a DTensor with device mesh {tensor.device_mesh} to a different device mesh {mesh}."
+            )
+        if tensor.placements != wanted:
+            raise ArgumentValueError(
+                f"Cannot distribute a DTensor with placements {tensor.placements} to a different placements {wanted}. do you want to "
+                "call `redistribute` instead?"
+            )
+        return tensor
+    part: Any = tensor.detach()
+    spec = DTensorSpec(mesh, wanted, meta_of(tensor.shape, tensor.dtype, tensor.stride()))
+    if mesh.get_coordinate() is None:
+        part = part.new_empty([0] * part.ndim)
+    elif part.device.type == "meta":
+        part = part.new_empty(compute_local_shape_and_global_offset(tensor.shape, mesh, wanted)[0])
+    else:
+        if src_data_rank is not None:
+            part = part.contiguous().clone()
+            for i in range(mesh.ndim):
+                if mesh.size(i) > 1:
+                    collectives.broadcast(part, group=mesh.get_group(i), group_src=src_data_rank)
+        full = (REPLICATE,) * mesh.ndim
+        array = redistributed(part._array, mesh, full, wanted, tuple(tensor.shape))
+        part = part if array is part._array else make_tensor(array if array.base is None else array.copy())
+        if src_data_rank is None and array is tensor._array:
+            part = part.clone() if any(not p.is_replicate() for p in wanted) else part
+    return DTensor(part, spec, requires_grad=tensor.requires_grad)

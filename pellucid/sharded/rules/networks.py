@@ -1,0 +1,362 @@
+"""Normalisation, embeddings, losses, dropout, convolution, indexing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...core.public import FUNCTIONS
+from ...core.tensor import make_tensor
+from ...distributed import collectives
+from ..placements import REPLICATE, SUM, Placement, Shard, meta_of, region
+from ..propagate import Call, Candidate, Plan, chosen, plan, rule, run, shards
+from ..redistribute import part
+from .reductions import _kept
+
+
+def _named(call: Call, out: Sequence[Placement], **placements: Placement) -> Candidate:
+    """A candidate with the placements of named arguments; what is not named is in full."""
+    ins = [
+        placements.get(n, REPLICATE) for n, v in zip(call.names, call.values, strict=True) if call.index(n) >= 0 and v is not None
+    ]
+    return Candidate(out, ins)
+
+
+# ---- normalisation -------------------------------------------------------------------------------
+@rule("native_layer_norm", "_fused_rms_norm")
+def layer_norm(call: Call) -> Plan:
+    spec = call.specs[0]
+    axis = spec.ndim - len(call["normalized_shape"])
+    results = 3 if call.func._opname == "native_layer_norm" else 2
+
+    def candidates(i: int) -> list[Candidate]:
+        made = [_named(call, (Shard(d),) * results, input=Shard(d)) for d in shards(spec, i) if d < axis]
+        return [*made, _named(call, (REPLICATE,) * results)]
+
+    return plan(call, chosen(call, candidates))
+
+
+@rule("native_layer_norm_backward")
+def layer_norm_backward(call: Call) -> Plan:
+    axis = call.specs[1].ndim - len(call["normalized_shape"])
+
+    def candidates(i: int) -> list[Candidate]:
+        found = [d for k in (0, 1) for d in shards(call.specs[k], i) if d < axis]
+        made = [_named(call, (Shard(d), SUM, SUM), grad_out=Shard(d), input=Shard(d), mean=Shard(d), rstd=Shard(d)) for d in found]
+        return [*made, _named(call, (REPLICATE,) * 3)]
+
+    return plan(call, chosen(call, candidates), _metas(call, ("input", "weight", "bias")))
+
+
+def _metas(call: Call, names: Sequence[str]) -> list[Any]:
+    """Of gradients: shapes and dtypes of the arguments they belong to, None where none is asked for."""
+    mask = call.get("output_mask") or [True] * len(names)
+    made = []
+    for name, wanted in zip(names, mask, strict=False):
+        spec = call[name] if name in call.names else None
+        made.append(meta_of(spec.shape, spec.tensor_meta.dtype) if wanted and spec is not None else None)
+    return made
+
+
+# ---- embeddings ----------------------------------------------------------------------------------
+@rule("embedding")
+def embedding(call: Call) -> Plan:
+    weight, indices = call.specs
+    rows = weight.shape[0]
+
+    def candidates(i: int) -> list[Candidate]:
+        made = [Candidate((Shard(d),), (REPLICATE, Shard(d))) for d in shards(indices, i)]
+        made += [Candidate((Shard(indices.ndim),), (Shard(1), REPLICATE)), Candidate((SUM,), (Shard(0), REPLICATE))]
+        return [*made, Candidate((REPLICATE,), (REPLICATE, REPLICATE))]
+
+    picked = chosen(call, candidates)
+    by_rows = [i for i, c in enumerate(picked) if c.ins[0] == Shard(0)]
+
+    def kernel(c: Call, values: list[Any]) -> Any:
+        table, wanted = values[0], values[1]
+        if bool((wanted < 0).any()) or bool((wanted >= rows).any()):
+            raise IndexError("index out of range in self")
+        placements = [Shard(0) if i in by_rows else REPLICATE for i in range(c.mesh.ndim)]
+        low = region((rows,), c.mesh, placements)[1][0]
+        mine = (wanted >= low) & (wanted < low + len(table))
+        if len(table) == 0:
+            return table.new_zeros([*wanted.shape, table.shape[1]])
+        found = c.func(table, FUNCTIONS["torch"]["where"](mine, wanted - low, 0))
+        return found.masked_fill(mine.logical_not().unsqueeze(-1), 0)
+
+    meta = meta_of((*indices.shape, weight.shape[1]), weight.tensor_meta.dtype)
+    return plan(call, picked, [meta], kernel=kernel if by_rows else None)
+
+
+@rule("embedding_dense_backward")
+def embedding_dense_backward(call: Call) -> Plan:
+    grad, indices = call.specs
+
+    def candidates(i: int) -> list[Candidate]:
+        made = [Candidate((SUM,), (Shard(d), Shard(d))) for k in (0, 1) for d in shards(call.specs[k], i) if d < indices.ndim]
+        made += [Candidate((Shard(1),), (Shard(grad.ndim - 1), REPLICATE)), Candidate((SUM,), (SUM, REPLICATE))]
+        return [*made, Candidate((REPLICATE,), (REPLICATE, REPLICATE))]
+
+    return plan(call, chosen(call, candidates), [meta_of((call["num_weights"], grad.shape[-1]), grad.tensor_meta.dtype)])
+
+
+# ---- losses --------------------------------------------------------------------------------------
+def _channel(spec: Any) -> int:
+    return 0 if spec.ndim == 1 else 1
+
+
+def _of_target(d: int, channel: int) -> int:
+    return d if d < channel else d - 1
+
+
+@rule("nll_loss_forward", "nll_loss2d_forward")
+def nll_loss(call: Call) -> Plan:
+    """Cut along the samples, the loss consists of terms. Of a mean, every term is divided by the weight of all samples."""
+    spec, target = call.specs[0], call.specs[1]
+    channel, reduction = _channel(spec), call["reduction"]
+
+    def candidates(i: int) -> list[Candidate]:
+        made = []
+        for d in shards(spec, i):
+            if d != channel:
+                loss: Placement = Shard(_of_target(d, channel)) if reduction == 0 else SUM
+                weight: Placement = REPLICATE
+                made.append(_named(call, (loss, weight), self=Shard(d), target=Shard(_of_target(d, channel))))
+        return [*made, _named(call, (REPLICATE, REPLICATE))]
+
+    picked = chosen(call, candidates)
+    over = [i for i, c in enumerate(picked) if c.ins[0] != REPLICATE]
+
+    def kernel(c: Call, values: list[Any]) -> Any:
+        changed = list(values)
+        changed[c.names.index("reduction")] = 0 if reduction == 0 else 2
+        loss, total = run(c.func, changed)
+        if reduction == 0:
+            return loss, total
+        total = make_tensor(total._array.copy())
+        for i in over:
+            if c.mesh.size(i) > 1:
+                collectives.all_reduce(total, group=c.mesh.get_group(i))
+        return (loss / total if reduction == 1 else loss), total
+
+    metas = [meta_of(target.shape if reduction == 0 else (), spec.tensor_meta.dtype), meta_of((), spec.tensor_meta.dtype)]
+    return plan(call, picked, metas, kernel=kernel if over else None)
+
+
+@rule("nll_loss_backward", "nll_loss2d_backward")
+def nll_loss_backward(call: Call) -> Plan:
+    spec = call.specs[1]
+    channel, reduction = _channel(spec), call["reduction"]
+
+    def candidates(i: int) -> list[Candidate]:
+        made = []
+        for d in shards(spec, i):
+            if d != channel:
+                rows = Shard(_of_target(d, channel))
+                made.append(
+                    _named(call, (Shard(d),), self=Shard(d), target=rows, grad_output=rows if reduction == 0 else REPLICATE)
+                )
+        return [*made, _named(call, (REPLICATE,))]
+
+    def kernel(c: Call, values: list[Any]) -> Any:
+        changed = list(values)
+        changed[c.names.index("reduction")] = 2
+        return run(c.func, changed) / values[c.names.index("total_weight")]
+
+    return plan(call, chosen(call, candidates), [spec.tensor_meta], kernel=kernel if reduction == 1 else None)
+
+
+# ---- random numbers ------------------------------------------------------------------------------
+def drawn(call: Call, placements: Sequence[Placement], draw: Any) -> Any:
+    """This rank's part of random numbers, which are drawn for the whole tensor: the same numbers as in one process.
+
+    Args:
+        draw: called without arguments, gives the whole tensor.
+    """
+    return make_tensor(part(draw()._array, call.mesh, placements))
+
+
+@rule("native_dropout")
+def native_dropout(call: Call) -> Plan:
+    spec = call.specs[0]
+
+    def candidates(i: int) -> list[Candidate]:
+        p = spec.placements[i]
+        return [Candidate((p, p), (p,))] if not p.is_partial() else [Candidate((REPLICATE,) * 2, (REPLICATE,))]
+
+    picked = chosen(call, candidates)
+    placements = [c.ins[0] for c in picked]
+
+    def kernel(c: Call, values: list[Any]) -> Any:
+        x, p, train = values
+        if train is False or p == 0:
+            return c.func(x, p, train)
+        ones = FUNCTIONS["torch"]["ones"](tuple(spec.shape), dtype=spec.tensor_meta.dtype)
+        mask = drawn(c, placements, lambda: c.func(ones, p, train)[1])
+        return x * mask / (1 - p) if p < 1 else x * 0, mask
+
+    return plan(call, picked, kernel=kernel)
+
+
+@rule(
+    "normal_", "uniform_", "bernoulli_", "exponential_", "random_", "cauchy_", "log_normal_", "geometric_", "rand_like", "randn_like",
+    "randint_like", "bernoulli",
+)  # fmt: skip
+def random(call: Call) -> Plan:
+    """Drawn for the whole tensor, of which each rank keeps its part."""
+    spec = call.specs[0]
+    writes = call.func._opname.endswith("_")
+
+    def candidates(i: int) -> list[Candidate]:
+        p = spec.placements[i]
+        if p.is_partial():
+            return [] if writes else [Candidate((REPLICATE,), (REPLICATE,) * len(call.specs))]
+        return [Candidate((p,), (p,) * len(call.specs))]
+
+    picked = chosen(call, candidates)
+    placements = [c.ins[0] for c in picked]
+
+    def kernel(c: Call, values: list[Any]) -> Any:
+        if len(c.specs) > 1 or c.func._opname == "bernoulli":
+            from ..redistribute import full_array
+
+            whole = make_tensor(full_array(values[0]._array, c.mesh, placements, spec.shape))
+        else:
+            whole = FUNCTIONS["torch"]["zeros"](tuple(spec.shape), dtype=spec.tensor_meta.dtype)
+        made = drawn(c, placements, lambda: run(c.func, [whole, *values[1:]]))
+        if writes:
+            values[0].copy_(made)
+            return values[0]
+        return made
+
+    return plan(call, picked, [spec.tensor_meta] if writes else None, kernel=kernel)
+
+
+# ---- convolution and pooling ---------------------------------------------------------------------
+@rule("convolution")
+def convolution(call: Call) -> Plan:
+    """Cut along the batch."""
+    return plan(call, chosen(call, lambda i: [_named(call, (Shard(0),), input=Shard(0)), _named(call, (REPLICATE,))]
+                             if call.specs[0].placements[i] == Shard(0) else [_named(call, (REPLICATE,))]))  # fmt: skip
+
+
+@rule("convolution_backward")
+def convolution_backward(call: Call) -> Plan:
+    def candidates(i: int) -> list[Candidate]:
+        cut = any(call.specs[k].placements[i] == Shard(0) for k in (0, 1))
+        made = [_named(call, (Shard(0), SUM, SUM), grad_output=Shard(0), input=Shard(0))] if cut else []
+        return [*made, _named(call, (REPLICATE,) * 3)]
+
+    metas = _metas(call, ("input", "weight"))
+    if call["output_mask"][2]:
+        metas.append(meta_of(call["bias_sizes"] or (call["weight"].shape[0],), call["weight"].tensor_meta.dtype))
+    else:
+        metas.append(None)
+    return plan(call, chosen(call, candidates), metas)
+
+
+@rule(
+    "avg_pool2d", "max_pool2d_with_indices", "_adaptive_avg_pool2d", "avg_pool1d", "adaptive_max_pool2d", "avg_pool3d", "upsample_nearest2d",
+    "upsample_bilinear2d", "pixel_shuffle",
+)  # fmt: skip
+def pooling(call: Call) -> Plan:
+    """Samples and channels may be cut."""
+    spec = call.specs[0]
+    results = 2 if "max" in call.func._opname else 1
+    spatial = 3 if "3d" in call.func._opname else 1 if "1d" in call.func._opname else 2
+
+    def candidates(i: int) -> list[Candidate]:
+        made = [
+            Candidate((Shard(d),) * results, (Shard(d),))
+            for d in shards(spec, i)
+            if d < spec.ndim - spatial and call.filled(spec.shape, d, i)
+        ]
+        return [*made, Candidate((REPLICATE,) * results, (REPLICATE,))]
+
+    return plan(call, chosen(call, candidates))
+
+
+@rule("avg_pool2d_backward", "max_pool2d_with_indices_backward", "_adaptive_avg_pool2d_backward", "avg_pool3d_backward")
+def pooling_backward(call: Call) -> Plan:
+    spec = call.specs[0]
+    spatial = 3 if "3d" in call.func._opname else 2
+    short = [d for d in range(spec.ndim) if any(not call.filled(spec.shape, d, i) for i in range(call.mesh.ndim))]
+    return _kept(call, [*short, *range(spec.ndim - spatial, spec.ndim)])
+
+
+# ---- indexing ------------------------------------------------------------------------------------
+@rule("gather")
+def gather(call: Call) -> Plan:
+    spec, index = call.specs
+    dim = call["dim"] % max(spec.ndim, 1)
+
+    def candidates(i: int) -> list[Candidate]:
+        made = []
+        for k in (0, 1):
+            for d in shards(call.specs[k], i):
+                if d != dim and spec.shape[d] == index.shape[d]:
+                    made.append(Candidate((Shard(d),), (Shard(d), Shard(d))))
+        made += [Candidate((Shard(d),), (REPLICATE, Shard(d))) for d in shards(index, i) if d == dim]
+        return [*made, Candidate((REPLICATE,), (REPLICATE, REPLICATE))]
+
+    return plan(call, chosen(call, candidates))
+
+
+@rule("index_select")
+def index_select(call: Call) -> Plan:
+    spec = call.specs[0]
+    dim = call["dim"] % max(spec.ndim, 1)
+
+    def candidates(i: int) -> list[Candidate]:
+        made = [Candidate((Shard(d),), (Shard(d), REPLICATE)) for d in shards(spec, i) if d != dim]
+        return [*made, Candidate((REPLICATE,), (REPLICATE, REPLICATE))]
+
+    return plan(call, chosen(call, candidates))
+
+
+@rule("scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "index_add", "index_add_", "index_fill", "index_copy",
+      "index_put", "index_put_", "_index_put_impl_", "slice_scatter", "select_scatter", "masked_scatter", "masked_select", "nonzero",
+      "bincount", "histc", "unique_dim", "_unique2", "take", "bucketize", "searchsorted", "one_hot")  # fmt: skip
+def in_full(call: Call) -> Plan:
+    """Everything is gathered; in place, only what is in full can be written to."""
+    name = call.func._opname
+    if name.endswith("_"):
+        own = call.specs[0]
+
+        def candidates(i: int) -> list[Candidate]:
+            return [Candidate((REPLICATE,), (REPLICATE,) * len(call.specs))] if own.placements[i] == REPLICATE else []
+
+        return plan(call, chosen(call, candidates), [own.tensor_meta])
+    if name in ("masked_select", "nonzero", "unique_dim", "_unique2"):
+        raise NotImplementedError(f"Operator {call.func} does not have a sharding strategy registered.")
+    return plan(call, chosen(call, lambda i: [Candidate((REPLICATE,), (REPLICATE,) * len(call.specs))]))
+
+
+@rule("index")
+def index(call: Call) -> Plan:
+    """x[i] with tensors of indices for leading dimensions; the others, and the indices, may be cut."""
+    spec = call.specs[0]
+    given = call["indices"]
+    used = [k for k, v in enumerate(given) if v is not None]
+    leading = used == list(range(len(used)))
+    shapes = [tuple(s.shape) for s in call.specs[1:]]
+    booleans = any(
+        s.tensor_meta.dtype.is_floating_point is False and str(s.tensor_meta.dtype) == "torch.bool" for s in call.specs[1:]
+    )
+    if booleans:
+        raise NotImplementedError(f"Operator {call.func} with boolean indices does not have a sharding strategy registered.")
+    width = max(map(len, shapes), default=0)
+    alike = len(set(shapes)) == 1
+
+    def candidates(i: int) -> list[Candidate]:
+        made = []
+        if leading:
+            for d in shards(spec, i):
+                if d not in used:
+                    made.append(Candidate((Shard(d - len(used) + width),), (Shard(d), *[REPLICATE] * len(shapes))))
+            if alike:
+                for s in call.specs[1:]:
+                    made += [Candidate((Shard(d),), (REPLICATE, *[Shard(d)] * len(shapes))) for d in shards(s, i)]
+        return [*made, Candidate((REPLICATE,), (REPLICATE,) * len(call.specs))]
+
+    return plan(call, chosen(call, candidates))

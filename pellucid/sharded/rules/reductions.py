@@ -1,0 +1,145 @@
+"""Reductions: over a dimension that is cut they give terms; what needs its dimension whole has it gathered."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..placements import REPLICATE, NormPartial, Partial, Placement, Shard
+from ..propagate import Call, Candidate, Plan, chosen, dims_of, plan, rule, shards
+
+_TERMS = {
+    "sum": "sum", "nansum": "sum", "mean": "avg", "amax": "max", "amin": "min", "max": "max", "min": "min", "prod": "product",
+    "any": "max", "all": "min",
+}  # fmt: skip
+
+
+def _left(d: int, dims: list[int], keep: bool) -> int:
+    """Where a dimension is in the result."""
+    return d if keep else d - sum(k < d for k in dims)
+
+
+def reduced(call: Call, terms: Any, linear: tuple[str, ...] = (), results: int = 1, dims: Any = None) -> Plan:
+    """The plan of a reduction over dimensions.
+
+    Args:
+        terms: (dimension, mesh dimension) -> what a reduction over it makes of its parts; None where it has to be whole.
+        linear: for which terms the argument may consist of them.
+    """
+    spec = call.specs[0]
+    over = dims_of(call.get("dim"), spec.ndim) if dims is None else dims
+    keep = bool(call.get("keepdim", False))
+
+    def candidates(i: int) -> list[Candidate]:
+        p = spec.placements[i]
+        made = []
+        if isinstance(p, Partial) and p.reduce_op in linear and type(p) is Partial:
+            made.append(Candidate((p,) * results, (p,)))
+        for d in shards(spec, i):
+            if d not in over:
+                made.append(Candidate((Shard(_left(d, over, keep)),) * results, (p,)))
+            elif (term := terms(d, i)) is not None:
+                made.append(Candidate((term,) * results, (p,)))
+        return [*made, Candidate((REPLICATE,) * results, (REPLICATE,))]
+
+    return plan(call, chosen(call, candidates))
+
+
+@rule("sum", "nansum", "mean", "amax", "amin", "prod", "any", "all", "max.default", "min.default")
+def reduction(call: Call) -> Plan:
+    name = call.func._opname
+    spec = call.specs[0]
+    floating = spec.tensor_meta.dtype.is_floating_point
+
+    def terms(d: int, i: int) -> Placement | None:
+        if name == "mean" and not call.even(spec.shape, d, i):
+            return None
+        if name in ("amax", "amin", "max", "min") and not call.filled(spec.shape, d, i):
+            return None
+        if name in ("any", "all") or name == "prod" and not floating:
+            return None
+        return Partial(_TERMS[name])
+
+    over = dims_of(call.get("dim"), spec.ndim)
+    made = reduced(call, terms, {"sum": ("sum", "avg"), "mean": ("sum", "avg")}.get(name, ()))
+    assert over is not None
+    return made
+
+
+@rule(
+    "max.dim",
+    "min.dim",
+    "median.dim",
+    "kthvalue",
+    "mode",
+    "nanmedian.dim",
+    "cummax",
+    "cummin",
+    "sort",
+    "topk",
+    "aminmax",
+    "var_mean",
+    "std_mean",
+)
+def with_indices(call: Call) -> Plan:
+    """Two results; the dimension is whole."""
+    spec = call.specs[0]
+    keeps = call.func._opname in ("cummax", "cummin", "sort", "topk")
+    dim = call.get("dim")
+    over = dims_of(dim if dim is not None or not keeps else -1, spec.ndim)
+    if keeps:
+        return _kept(call, over, 2)
+    return reduced(call, lambda d, i: None, results=2, dims=over)
+
+
+@rule("argmax", "argmin", "var", "std", "logsumexp", "norm", "count_nonzero", "median", "nanmedian")
+def whole(call: Call) -> Plan:
+    return reduced(call, lambda d, i: None)
+
+
+def _kept(call: Call, over: list[int], results: int = 1) -> Plan:
+    """The result has the argument's shape; some dimensions are whole."""
+    specs = call.specs
+    shape = specs[0].shape
+
+    def candidates(i: int) -> list[Candidate]:
+        made = []
+        for spec in specs:
+            for d in shards(spec, i):
+                if d not in over and all(s.ndim == len(shape) for s in specs):
+                    made.append(Candidate((Shard(d),) * results, (Shard(d),) * len(specs)))
+        return [*made, Candidate((REPLICATE,) * results, (REPLICATE,) * len(specs))]
+
+    return plan(call, chosen(call, candidates))
+
+
+@rule(
+    "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data", "cumsum", "cumprod", "logcumsumexp", "_safe_softmax",
+    "sort", "softmax", "log_softmax", "argsort", "renorm",
+)  # fmt: skip
+def along(call: Call) -> Plan:
+    dim = call.get("dim", -1)
+    results = 2 if call.func._opname == "sort" else 1
+    return _kept(call, dims_of(-1 if dim is None else dim, call.specs[0].ndim), results)
+
+
+@rule("linalg_vector_norm")
+def vector_norm(call: Call) -> Plan:
+    spec = call.specs[0]
+    order = float(call["ord"])
+    over = dims_of(call["dim"], spec.ndim)
+    keep = bool(call["keepdim"])
+
+    def candidates(i: int) -> list[Candidate]:
+        p = spec.placements[i]
+        made = []
+        if isinstance(p, NormPartial) and p.norm_type == order and set(over) == set(range(spec.ndim)):
+            made.append(Candidate((p,), (p,)))  # norms of parts, of which the norm is taken
+        for d in shards(spec, i):
+            if d not in over:
+                made.append(Candidate((Shard(_left(d, over, keep)),), (p,)))
+            elif math.isfinite(order) or call.filled(spec.shape, d, i):
+                made.append(Candidate((NormPartial(order),), (p,)))
+        return [*made, Candidate((REPLICATE,), (REPLICATE,))]
+
+    return plan(call, chosen(call, candidates))

@@ -1,0 +1,82 @@
+"""`torch.sparse.FloatTensor` and its kin: the constructors from before `sparse_coo_tensor`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import devices, dtypes
+from ..api.convert import TYPE_NAMES
+from ..core.tensor import Tensor
+from ..errors import ArgumentTypeError
+from ._convert import NAMES
+from ._create import sparse_coo_tensor
+from ._tensor import is_sparse, method
+
+
+class _SparseType(type):
+    """`isinstance` asks for layout and dtype, calling makes a tensor of them."""
+
+    tensor_dtype: dtypes.dtype
+
+    def __instancecheck__(cls, obj: Any) -> bool:
+        return is_sparse(obj) and obj.is_sparse and obj.dtype is cls.tensor_dtype
+
+    @property
+    def dtype(cls) -> dtypes.dtype:
+        return cls.tensor_dtype
+
+    @property
+    def layout(cls) -> Any:
+        return devices.sparse_coo
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.sparse.{cls.__name__}'>"
+
+
+def _type(name: str, kind: dtypes.dtype) -> _SparseType:
+    def new(cls: Any, *args: Any, device: Any = None) -> Any:
+        if not args:
+            return sparse_coo_tensor(size=(0,), dtype=kind)
+        if isinstance(args[0], int):
+            return sparse_coo_tensor(size=args, dtype=kind)
+        if len(args) == 1 and isinstance(args[0], (tuple, list)):
+            return sparse_coo_tensor(size=tuple(args[0]), dtype=kind)
+        if len(args) == 1 and isinstance(args[0], cls):
+            return args[0].detach()
+        if len(args) in (2, 3) and isinstance(args[0], Tensor) and isinstance(args[1], Tensor):
+            # PyTorch keeps the values' own type here.
+            return sparse_coo_tensor(*args)
+        raise ArgumentTypeError(
+            f"new() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})"
+        )
+
+    made = _SparseType(name, (), {"__new__": new, "tensor_dtype": kind, "__module__": "torch.sparse"})
+    made.__doc__ = f"Old name of sparse tensors of {kind!r}: made of indices, values and size, or of sizes."
+    return made
+
+
+_BY_TYPE = {kind: _type(name, kind) for kind, name in TYPE_NAMES.items() if not name.startswith(("UInt", "Bool", "Complex"))}
+__all__ = []
+for _made in _BY_TYPE.values():
+    globals()[_made.__name__] = _made
+    __all__.append(_made.__name__)  # noqa: PYI056
+_dense_type = Tensor.type
+
+
+@method("type")
+def _type_of(self: Any, dtype: Any = None, non_blocking: bool = False, **_: Any) -> Any:
+    if dtype is None:
+        if self._array.layout != "coo":
+            raise RuntimeError("Unimplemented backend SparseCsrCPU")
+        return f"torch.sparse.{TYPE_NAMES[self.dtype]}"
+    return _dense_type(self, dtype)
+
+
+@method()
+def type_as(self: Any, other: Any) -> Any:
+    mine, theirs = (NAMES[x._array.layout if is_sparse(x) else "strided"] for x in (self, other))
+    if mine != theirs:
+        raise RuntimeError(
+            f"to(options) doesn't support converting to a different layout, but got self.layout being {mine} and options.layout set as {theirs}"
+        )
+    return self.to(other.dtype)

@@ -1,0 +1,1 @@
+"""The part of PyTorch's own test helpers that tests of other libraries import."""
