@@ -1,11 +1,14 @@
 """What all tests share."""
 
+import gc
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 import pellucid
+from pellucid.core import interpret
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -19,3 +22,19 @@ def same_package_in_child_processes():
         del os.environ["PYTHONPATH"]
     else:
         os.environ["PYTHONPATH"] = before
+
+
+@pytest.fixture(autouse=True)
+def torch_stays_what_it_was():
+    """`as_torch()` changes names and messages of the whole process: who calls it starts a process of its own, or later tests fail."""
+    before = sys.modules.get("torch")
+    yield
+    assert sys.modules.get("torch") is not pellucid or before is pellucid, "this test left Pellucid in PyTorch's place"
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_left_on_the_stack():
+    """Tensors of a type that handles operators keep their interpreter on the thread's stack until they are collected: not into the next test."""
+    yield
+    if interpret.thread.stack.all:
+        gc.collect()

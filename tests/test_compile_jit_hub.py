@@ -70,22 +70,13 @@ def test_compiler():
         c.set_stance("calm")
 
 
-@pytest.mark.parametrize(
-    "name", ["script", "trace", "trace_module", "load", "save", "freeze", "optimize_for_inference", "ScriptModule"]
-)
-def test_torchscript_is_refused_by_name(name):
-    with pytest.raises(NotImplementedError, match=f"torch.jit.{name} is not supported: there is no TorchScript here") as caught:
-        getattr(torch.jit, name)(torch.nn.Linear(1, 1))
-    assert "hint:" in full_text(caught.value)
-
-
 def test_marks_for_torchscript_leave_functions_alone():
     def f():
         return 1
 
     jit = torch.jit
     assert all(
-        mark(f) is f for mark in (jit.ignore, jit.ignore(drop=True), jit.unused, jit.export, jit.interface, jit.script_if_tracing)
+        mark(f) is f for mark in (jit.ignore, jit.ignore(drop=True), jit.unused, jit.export, jit.interface, jit.script_method)
     )
     assert not jit.is_scripting() and not jit.is_tracing()
     assert jit.annotate(list[int], [1]) == [1] and jit.isinstance([1], list[int]) and not jit.isinstance(1, (str, list))

@@ -1,6 +1,7 @@
 """The documents keep their word: examples run, links lead somewhere, commands exist, steps can be followed."""
 
 import doctest
+import os
 import re
 import subprocess
 import sys
@@ -81,3 +82,72 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "-k", "gudermannian", "tes
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("added\n")
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 6  # each property of the table, for the new record
+
+
+def test_the_tour_of_the_readme_prints_what_it_shows(tmp_path):
+    """train.py and the commands of the README, as a stranger would type them."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (script,) = [block for block in blocks(text) if block.startswith("# train.py\n")]
+    (tmp_path / "train.py").write_text(script, encoding="utf-8")
+    shown = blocks(text, "console")
+    assert [block.split("\n")[0].split()[:3] for block in shown] == [
+        ["$", "pellucid", name] for name in ("run", "check", "explain")
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    for block in shown:
+        command, _, expected = block.partition("\n")
+        done = subprocess.run(
+            [sys.executable, "-m", *command.split()[1:]], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=300
+        )
+        got = (done.stdout + done.stderr).partition("\npellucid check:")[0].strip()
+        got = got if command.startswith("$ pellucid run") else got.removeprefix("loss 5.2881\n")
+        assert doctest.OutputChecker().check_output(expected.strip(), got, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE), got
+
+
+def test_the_sizes_of_the_readme_add_up():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    whole = int(re.search(r"takes about (\d+) MB on disk", text)[1])
+    parts = [
+        int(n)
+        for n in re.search(
+            r"(\d+) MB of that is llvmlite \(LLVM\), about (\d+) MB SciPy, (\d+) MB NumPy and less than (\d+) MB", text
+        ).groups()
+    ]
+    assert 0.85 * whole <= sum(parts) <= whole
+
+
+# Phrases that read as translated, and what to write instead: CONTRIBUTING.md, "Words". Names, code and quotations are not looked at.
+WORST = {
+    "stays Python's": "keeps running in Python", "of one's own": "your own", "under watch": "while being recorded",
+    "takes no part in": "is not used in", "with commas between": "comma-separated", "right, but slower": "correct, but slower",
+    "nothing is paid": "there is no overhead", "no program can repeat": "cannot be compiled", "hangs at": "belongs to",
+    "cannot be known now": "can no longer be determined", "is no tensor": "is not a tensor", "is no number": "is not a number",
+    "is no copy": "does not copy", "wrong medicine": "wrong fix", "said in words": "as text", "ever other": "ever-changing",
+    "compile, looked into": "inside compile", "beside PyTorch": "compared with PyTorch", "expand each other": "broadcast",
+    "where notes are taken": "while gradients are recorded", "an update by hand": "a manual update",
+    "Is it compiled whole": "Is it compiled as a single graph", "has to do everything (right": "has to do everything (correct",
+}  # fmt: skip
+
+
+def test_the_worst_phrases_are_gone():
+    """In documents, tutorials, docstrings and messages; a comment of the source may be as short as it likes."""
+    found = []
+    texts = [*DOCUMENTS, *sorted((ROOT / "docs" / "tutorials").glob("*.ipynb")), *sorted((ROOT / "pellucid").rglob("*.py"))]
+    for path in texts:
+        if path.name == "CONTRIBUTING.md":
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            shown = line.partition("  # ")[0] if path.suffix == ".py" else line
+            found += [f"{path.relative_to(ROOT)}:{number}: {p!r}: write {better!r}" for p, better in WORST.items() if p in shown]
+    assert found == [], "\n".join(found)
+
+
+def test_no_conflict_of_a_merge_is_left():
+    texts = [*DOCUMENTS, *(path for folder in ("pellucid", "tests", "tools") for path in (ROOT / folder).rglob("*.py"))]
+    marks = ("<" * 7 + " ", ">" * 7 + " ")
+    assert [str(p) for p in texts if any(line.startswith(marks) for line in p.read_text(encoding="utf-8").splitlines())] == []
+
+
+def test_the_words_are_listed_for_contributors():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert [phrase for phrase in WORST if phrase not in text] == []

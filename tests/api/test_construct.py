@@ -38,7 +38,24 @@ def test_the_default_type_counts():
 
 
 def test_too_large_an_integer():
-    with pytest.raises(RuntimeError, match="Overflow when unpacking long"):
+    with pytest.raises(ValueError, match="Overflow when unpacking long"):
         torch.tensor([1, 2**70])
-    with pytest.raises(TypeError, match="Could not infer dtype of|must be real number"):
-        torch.tensor([1, "a"])
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype", "kind", "text"),
+    [
+        ([1, "a"], None, TypeError, "new(): invalid data type 'str'"),
+        (["a", 1], None, ValueError, "too many dimensions 'str'"),
+        ([[1], None], None, RuntimeError, "Could not infer dtype of NoneType"),
+        ([1.0, {}], None, RuntimeError, "Could not infer dtype of dict"),
+        (None, None, RuntimeError, "Could not infer dtype of NoneType"),
+        (b"a", None, TypeError, "new(): invalid data type 'bytes'"),
+        ([1, "a"], torch.float32, TypeError, "must be real number, not str"),
+        ([[1, 2], [3]], torch.float32, ValueError, "expected sequence of length 2 at dim 1 (got 1)"),
+    ],
+)
+def test_what_is_no_number_is_refused_in_the_order_of_pytorch(data, dtype, kind, text):
+    with pytest.raises(kind) as caught:
+        torch.tensor(data, dtype=dtype)
+    assert type(caught.value) is kind and str(caught.value) == text

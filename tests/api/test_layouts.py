@@ -28,12 +28,14 @@ def test_parts_of_sparse_tensors(name, layout):
         getattr(torch.ones(2), name)()
 
 
-@pytest.mark.parametrize("name", ["Tensor.to_sparse", "Tensor.q_scale", "quantize_per_tensor"])
-def test_refusals_name_themselves(name):
+@pytest.mark.parametrize(
+    ("name", "args"), [("Tensor.to_mkldnn", ()), ("Tensor.q_scale", ()), ("quantize_per_tensor", (1.0, 2, torch.quint8))]
+)
+def test_refusals_name_themselves(name, args):
     home, _, last = name.rpartition(".")
     function = getattr(torch.Tensor if home else torch, last)
     with pytest.raises(NotImplementedError, match=name.replace(".", r"\.")):
-        function(torch.ones(2), 1, 2)
+        function(torch.ones(2), *args)
 
 
 def test_deprecated_resize_is_a_view():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pellucid as torch
-from pellucid.api.messages.overloads import refusal
+from pellucid.api.messages.signatures import refusal
 
 x = torch.ones(2, 3)
 

@@ -10,6 +10,7 @@ import types
 
 import numpy as np
 
+import pellucid
 from pellucid.backends import numpy_cpu
 
 transfers = {"to_host": 0, "from_host": 0, "decisions": 0}
@@ -50,6 +51,8 @@ class StrictArray:
     mT = property(lambda self: StrictArray(self._held.mT))
     real = property(lambda self: StrictArray(self._held.real))
     imag = property(lambda self: StrictArray(self._held.imag))
+    device = pellucid.device("privateuseone", 0)
+    xp = property(lambda self: namespace)
     base = property(lambda self: None if self._held.base is None else StrictArray(self._held.base))
 
     def __len__(self):
@@ -70,6 +73,12 @@ class StrictArray:
 
     def __setitem__(self, index, value):
         self._held[inside(index)] = inside(value)
+
+    def diagonal(self, *args, **kwargs):
+        """A view that can be written; NumPy's own cannot."""
+        made = self._held.diagonal(*args, **kwargs)
+        made.flags.writeable = True
+        return StrictArray(made)
 
     def __repr__(self):
         return f"StrictArray({self.shape}, {self.dtype})"
@@ -116,7 +125,7 @@ def _method(name):
 
 
 for _name in (
-    "all any argmax argmin argsort astype clip conj copy cumprod cumsum diagonal fill flatten max mean min nonzero prod ravel "
+    "all any argmax argmin argsort astype clip conj copy cumprod cumsum fill flatten max mean min nonzero prod ravel "
     "repeat reshape round sort squeeze std sum swapaxes take transpose var view searchsorted argpartition partition choose"
 ).split():
     setattr(StrictArray, _name, _method(_name))
@@ -189,3 +198,4 @@ class Namespace:
 
 
 namespace = Namespace()
+namespace.diagonal = lambda x, *args, **kwargs: x.diagonal(*args, **kwargs)

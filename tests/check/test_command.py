@@ -132,7 +132,7 @@ def usage_error(capsys, *arguments):
 
 
 def test_usage_errors(capsys, tmp_path):
-    assert "name a script" in usage_error(capsys)
+    assert "give a script" in usage_error(capsys)
     assert "there is no rule 'softmax-before'" in usage_error(capsys, "--select", "softmax-before", "x.py")
     assert "there is no rule 'PL9x'" in usage_error(capsys, "--ignore", "PL9x", "x.py")
     assert "--max-steps must be at least 1" in usage_error(capsys, "--max-steps", "0", "x.py")

@@ -287,7 +287,7 @@ def _line_of(text):
 
 def test_a_finding_raises():
     seen = []
-    with pytest.raises(CheckError, match="expand each other") as caught, watching(raising=True) as result:
+    with pytest.raises(CheckError, match="broadcast to") as caught, watching(raising=True) as result:
         seen.append("before")
         column_against_row()
         seen.append("after")

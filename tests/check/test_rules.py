@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pellucid.check import all_rules
+from pellucid.check.ranks.rule import RankRule
 from pellucid.check.rules.values.nan import NanBorn
 
 HERE = Path(__file__).parent
@@ -18,7 +19,11 @@ _spec = importlib.util.spec_from_file_location("scripts_of_rules", HERE / "scrip
 scripts = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(scripts)
 
-RULES = all_rules()
+_spec = importlib.util.spec_from_file_location("rule_examples", ROOT / "tools" / "docs" / "rule_examples.py")
+rule_examples = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(rule_examples)
+
+RULES = [rule for rule in all_rules() if not issubclass(rule, RankRule)]  # those that compare ranks: tests/check/ranks
 
 
 @pytest.mark.parametrize("case", scripts.CASES)
@@ -39,6 +44,14 @@ def test_rule_is_complete(rule):
     assert re.fullmatch(r"PL\d{3}", rule.id)
     assert rule.severity in ("error", "warning", "info")
     assert rule.summary and not rule.summary.endswith(".")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.slug)
+def test_example_of_the_page_is_what_check_prints(rule):
+    """`python tools/docs/rule_examples.py` writes the section anew."""
+    findings = scripts.checked("pellucid")[f"{rule.slug}/buggy_{rule_examples.SHOWN[rule.slug]}"]["findings"]
+    page = (ROOT / "docs" / "checks" / f"{rule.slug}.md").read_text(encoding="utf-8")
+    assert rule_examples.section(rule.slug, findings) in page
 
 
 def test_identifiers_and_slugs_are_unique():

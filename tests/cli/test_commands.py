@@ -1,10 +1,12 @@
 import json
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
 
 from pellucid import _version, cli
-from pellucid.cli import doctor
+from pellucid.cli import completion, doctor
 
 
 def test_version_both_ways(capsys):
@@ -25,12 +27,45 @@ def test_every_command_explains_itself(capsys, arguments):
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [([], "COMMAND"), (["nosuch"], "invalid choice: 'nosuch'"), (["version", "x"], "unrecognized arguments: x")],
+    [
+        (["nosuch"], "unknown command 'nosuch'; the commands are run"),
+        (["chek"], "did you mean `pellucid check`?"),
+        (["train.py"], "to run a script: `pellucid run train.py`"),
+        (["version", "x"], "unrecognized arguments: x"),
+        (["check", "--explain-rule", "missing-zero-grads"], "did you mean missing-zero-grad"),
+    ],
 )
 def test_unusable_command_lines(capsys, arguments, words):
     with pytest.raises(SystemExit, match="2"):
         cli.main(arguments)
     assert words in capsys.readouterr().err
+
+
+def test_alone_it_prints_the_help(capsys):
+    assert cli.main([]) == 0
+    assert capsys.readouterr().out.startswith("usage: pellucid COMMAND")
+
+
+@pytest.mark.parametrize("shell", completion.SHELLS)
+def test_completion_knows_commands_options_and_rules(capsys, shell):
+    assert cli.main(["completion", shell]) == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in (*cli.COMMANDS, "explain-rule", "mutual-broadcast", "question"))
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [("pellucid ch", ["check"]), ("pellucid check --eng", ["--engine"]), ("pellucid check --engine to", ["torch"]),
+     ("pellucid explain --question al", ["alive"]), ("pellucid check --select mutual", ["mutual-broadcast"])],
+)  # fmt: skip
+def test_completion_in_bash(words, expected):
+    parts = words.split()
+    program = (
+        f"{completion.bash()}\nCOMP_WORDS=({words}); COMP_CWORD={len(parts) - 1}; _pellucid; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    )
+    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == expected and not done.stderr
 
 
 def test_doctor_reports_as_text_and_json(capsys):

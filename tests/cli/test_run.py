@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-import pellucid
+from pellucid import _version
 
 FACTS = """
     import __main__, os, sys
@@ -134,7 +134,7 @@ def test_standard_input_and_code(tmp_path):
         (["-m", "no_such_module"], 1, "pellucid: No module named no_such_module"),
         (["-m", "no_such_package.x"], 1, "ModuleNotFoundError: No module named 'no_such_package'"),
         (["-m", "json"], 1, "'json' is a package and cannot be directly executed"),
-        ([], 2, "name a script"),
+        ([], 2, "give a script"),
         (["--no-such-option"], 2, "unrecognized arguments: --no-such-option"),
     ],
 )
@@ -180,7 +180,7 @@ def test_missing_name_is_the_scripts_own_error(write, tmp_path):
         f'  File "{script}", line 2, in f',
         "    import torch.nosuch",
         "ModuleNotFoundError: No module named 'torch.nosuch'",
-        f"Pellucid {pellucid.__version__} has no torch.nosuch",
+        f"Pellucid {_version.__version__} has no torch.nosuch",
     ]
 
 

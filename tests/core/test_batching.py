@@ -37,6 +37,8 @@ def compare(wanted, got):
         return
     assert wanted.shape == got.shape
     assert wanted.dtype is got.dtype
+    assert wanted.layout is got.layout
+    wanted, got = wanted.to_dense(), got.to_dense()
     np.testing.assert_allclose(got.tolist(), wanted.tolist(), rtol=1e-5, atol=1e-8)
 
 
@@ -147,3 +149,9 @@ def test_an_ensemble_of_modules():
     got = torch.func.vmap(lambda p, b: call(models[0], (p, b), (x,)))(parameters, buffers)
     np.testing.assert_allclose(got.tolist(), torch.stack([m(x) for m in models]).tolist(), rtol=1e-6)
     assert got.requires_grad
+
+
+def test_a_batch_of_seeds_runs_backward():
+    x = torch.tensor([1.0, 2.0, 3.0])
+    made = torch.autograd.functional.jacobian(lambda v: v * v.sum(), x, vectorize=True)
+    assert made.tolist() == torch.autograd.functional.jacobian(lambda v: v * v.sum(), x).tolist()

@@ -208,11 +208,17 @@ def test_a_summed_gradient_becomes_the_leaf_s_own(monkeypatch):
     """No copy of a weight's gradient that was added up over several uses."""
     w = torch.ones(64, 64, requires_grad=True)
     x = torch.ones(64, 64)
-    targets = []
-    original = reverse._add
-    monkeypatch.setattr(reverse, "_add", lambda a, b, out: targets.append(id(out)) or original(a, b, out))
+    places = []
+    original = reverse._sum
+
+    def noted(*given):
+        made = original(*given)
+        places.append(id(made))
+        return made
+
+    monkeypatch.setattr(reverse, "_sum", noted)
     (x @ w).sum().add((x @ w).sum()).add((x @ w).sum()).backward()
-    assert targets == [id(w.grad._array)]
+    assert places == [id(w.grad._array)] * 2  # the second was added to the first, where it lies
     assert w.grad.unique().tolist() == [192.0]
 
 

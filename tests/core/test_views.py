@@ -158,7 +158,9 @@ def test_refused_writes_leave_everything_as_it_was(write):
     with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
         eval(f"x[0].{write}", {"x": x, "torch": torch})
     y = x * 2
-    with pytest.raises(RuntimeError, match="Output 0 of Unbind is a view"):
+    with pytest.raises(
+        RuntimeError, match=r"Output 0 of (Unbind|Select|Slice) is a view .* a function that returns multiple views"
+    ):
         eval(f"y.unbind()[0].{write}", {"y": y, "torch": torch})
     assert x.tolist() == [[0, 1, 2], [3, 4, 5]] and y.tolist() == [[0, 2, 4], [6, 8, 10]]
     assert x._version == 0 and y._version == 0

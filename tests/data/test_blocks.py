@@ -239,7 +239,7 @@ def test_collated_numbers_and_arrays():
     assert collate([True, False]).dtype is torch.bool
     assert collate([1, 2**40]).dtype is torch.int64
     assert collate([1.5, 2]).dtype is torch.float64
-    with pytest.raises(RuntimeError):
+    with pytest.raises(ValueError, match="^Overflow when unpacking long long"):
         collate([1, 2**70])
     rows = np.arange(12.0).reshape(3, 4)
     assert torch.equal(collate([rows, rows.T.reshape(3, 4)])[0], torch.from_numpy(rows))

@@ -260,3 +260,24 @@ def test_samplers():
     assert list(BatchSampler(SequentialSampler(range(5)), 2, drop_last=True)) == [[0, 1], [2, 3]]
     torch.manual_seed(0)
     assert set(WeightedRandomSampler([0.0, 1.0, 1.0], 20)) == {1, 2}
+
+
+def test_a_pass_over_an_object_that_looks_like_a_loader():
+    """fastai's loader hands itself to the iterators of PyTorch's loader."""
+    from pellucid.utils.data.dataloader import _DatasetKind, _SingleProcessDataLoaderIter
+
+    class Loader:
+        _IterableDataset_len_called, _auto_collation, drop_last, _index_sampler = None, False, False, range(99)
+        generator, num_workers, timeout, _dataset_kind = None, 0, 0, _DatasetKind.Iterable
+
+        def __init__(self):
+            self.dataset = self
+
+        def collate_fn(self, batch):
+            return batch
+
+        def __iter__(self):
+            return iter(["first", "second"])
+
+    assert list(_SingleProcessDataLoaderIter(Loader())) == ["first", "second"]
+    assert (_DatasetKind.Map, _DatasetKind.Iterable) == (0, 1)

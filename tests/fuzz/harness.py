@@ -40,7 +40,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"
-FUZZERS = ("operations", "compiled", "programs", "changes", "files")
+FUZZERS = ("operations", "compiled", "programs", "transforms", "changes", "files")
 CASES_A_PROCESS = 1000  # then a fresh one: what a case leaves behind may not decide about a later one for ever
 SECONDS_OF_DRAWING = 5.0  # at most, of cases for one process
 SECONDS_A_CASE = 60.0

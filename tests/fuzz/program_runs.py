@@ -181,17 +181,22 @@ def _tensor(value: Any, path: str, depth: int) -> Iterator[Leaf]:
     yield path, "shape", shape, 0.0
     yield path, "dtype", name, 0.0
     # PyTorch says of views made without gradients what it says of their base, as long as it lives.
-    wanted = value.requires_grad and not (value.grad_fn is None and value._is_view())
-    yield path, "requires_grad", wanted, 0.0
+    own = value.grad_fn is not None or not value._is_view()
+    yield path, "requires_grad", value.requires_grad if own else None, 0.0
     yield path, "is_leaf", value.is_leaf, 0.0
-    strides = tuple(s for s, n in zip(value.stride(), shape, strict=True) if n > 1)
-    if depth < 6:  # of a gradient, nobody promises them
+    dense = str(value.layout) == "torch.strided"
+    if depth < 6 and dense:  # of a gradient, nobody promises them
+        strides = tuple(s for s, n in zip(value.stride(), shape, strict=True) if n > 1)
         yield path, "stride", strides if value.numel() else (), 0.0
     torch = sys.modules[type(value).__mro__[-2 if type(value).__mro__[-2].__name__ == "Tensor" else 0].__module__.split(".")[0]]
     with torch.no_grad():
-        plain = torch.resolve_neg(torch.resolve_conj(value.detach()))
+        plain = value.detach()
+        if not dense:
+            yield path, "layout", str(plain.layout), 0.0
+            plain = plain.to_dense()
+        plain = torch.resolve_neg(torch.resolve_conj(plain))
         wide = torch.complex128 if plain.is_complex() else torch.float64 if plain.is_floating_point() else torch.int64
-        array = plain.to(wide).numpy().copy()
+        array = plain.to(wide, copy=True).numpy()  # a copy: PyTorch refuses to resize what NumPy looks at
     yield path, "value", array, EPSILON.get(name, DOUBLE) if wide is not torch.int64 else 0.0
     if depth < 6 and (value.is_leaf or value.retains_grad):
         gradient = value.grad
@@ -220,8 +225,8 @@ def compare(wanted: list[Leaf], found: list[Leaf], skip: tuple[str, ...] = ()) -
             if x.shape != y.shape or not _near(x, y, _room(x, epsilon)):
                 made.append(Difference(kind, f"{path}: {_short(x)}, found {_short(y)}", index))
         elif type(x) is not type(y) or x != y:
-            if kind == "stride" and 0 in x:
-                continue  # expanded there: of a gradient, say
+            if (kind == "stride" and 0 in x) or (kind == "requires_grad" and None in (x, y)):
+                continue  # expanded there: of a gradient, say; or a view of what needs no gradient in one of the two
             soft = kind in ("number", "gradient", "text")
             if kind == "text" and index and wanted[index - 1][2] == found[index - 1][2] and wanted[index - 2][2] == "error":
                 kind = f"error text {_normal(x)}"
@@ -279,7 +284,7 @@ def _room(x: np.ndarray, epsilon: float) -> np.ndarray:
 
 def _near(x: np.ndarray, y: np.ndarray, room: np.ndarray) -> bool:
     with np.errstate(all="ignore"):
-        same = (x == y) | (np.isnan(x) & np.isnan(y)) | (np.abs(x - y) <= room)
+        same = _like(x, y) | (np.abs(x - y) <= room)
     return bool(same.all())
 
 
@@ -311,13 +316,17 @@ def explained(differences: list[Difference], wanted: list[Leaf], found: list[Lea
                 axis=0,
             )
             room = np.nan_to_num(_room(x, epsilon), nan=0.0) + (10 if epsilon else 1e9) * spread
-        if not _near(x, y, room):
+            # What rounding moves by as much as it is may as well be no number, and the reverse.
+            lost = np.isinf(room) | (~np.isfinite(y) & (spread > 0) & (10 * spread >= np.abs(x)))
+        if not _near(np.where(lost, 0, x), np.where(lost, 0, y), room):
             kept.append(difference)
     return kept
 
 
 def _like(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return (x == y) | (np.isnan(x) & np.isnan(y))
+    """Where two arrays hold the same, or no number; a complex number of which a part is infinite is infinity, whatever the other part is."""
+    same = (x == y) | (np.isnan(x) & np.isnan(y))
+    return same | (np.isinf(x) & np.isinf(y)) if x.dtype.kind == "c" else same
 
 
 def judge(text: str, wanted: list[Leaf], found: list[Leaf], name: str, skip: tuple[str, ...] = ()) -> str | None:
@@ -343,6 +352,11 @@ def judge(text: str, wanted: list[Leaf], found: list[Leaf], name: str, skip: tup
         return None
     first = min(differences, key=lambda d: d.kind.startswith(LIGHT))
     return f"{name} {first.kind}: {first.detail}"
+
+
+def kind_of(failure: str) -> str:
+    """The kind of difference that a failure of `judge` tells of."""
+    return failure.split(":", 1)[0].split(" ", 1)[1]
 
 
 def seeded(seed: int) -> random.Random:

@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import program_grammar as grammar
+import program_open as circumstances
 import program_runs as runs
 
 import pellucid
@@ -69,6 +70,10 @@ KNOWN: dict[str, str] = {  # PyTorch refuses, and here there is a result
     "eager accepted RuntimeError Expected nested_tensorlist": "PyTorch's words for gradients that are not there",
     "eager accepted RuntimeError derivative for aten": "PyTorch has no gradient for it",
     "eager accepted RuntimeError Found dtype": "PyTorch refuses another dtype of out= where it need not",
+    "eager accepted RuntimeError Expected out tensor to have dtype": "PyTorch refuses another dtype of out= where it need not",
+    "eager accepted RuntimeError result dtype": "PyTorch refuses another dtype of out= where it need not",
+    "eager accepted RuntimeError addmv input tensors must": "PyTorch refuses another dtype of out= where it need not",
+    "eager error class RuntimeError Trying to backward": "the gradient needs no value that the first backward freed",
     "eager accepted RuntimeError one of the variables needed for gradient": "an operation keeps a copy of what it overwrites of its own operands",
     "eager accepted RuntimeError Trying to backward through the graph": "the gradient needs no value that the first backward freed",
     "eager accepted RuntimeError Output of": "views of several, written to past the graph: read as they are",
@@ -81,10 +86,18 @@ KNOWN: dict[str, str] = {  # PyTorch refuses, and here there is a result
     "eager accepted RuntimeError vmap aten": "PyTorch cannot batch it",
     "eager accepted RuntimeError output with shape": "an out= that is also an operand is given the result's shape",
     "eager accepted RuntimeError Either your tensor may have escaped": "what a function under vmap stores stays usable",
-    "eager accepted RuntimeError mixed dtype": "parameters of another dtype are promoted",
     "eager accepted RuntimeError nan_to_num does not support": "what PyTorch refuses to differentiate is differentiated here",
     "eager accepted NotImplementedError": "PyTorch has no kernel for this dtype",
+    "eager accepted RuntimeError A view was created in inference mode": "views made without gradients, written to past the graph: read as they are",
+    "eager accepted RuntimeError new_fn INTERNAL ASSERT FAILED": "PyTorch loses how a view was made",
+    "eager accepted RuntimeError stack expects a non empty TensorList": "a Jacobian by no numbers is empty",
+    "eager accepted RuntimeError self stride must be": "a tensor without elements has no strides",
+    "eager error class RuntimeError one of the variables needed for gradient": "an operation keeps a copy of what it overwrites of its own operands",
+    "eager refused RuntimeError torch complex has no NumPy counterpart": "complex numbers of two float16 are not there",
+    "eager refused RuntimeError unsupported operation some elements": "PyTorch computes with what is half overwritten",
+    **{f"eager open {why}": why for why in circumstances.REASONS},
 }
+NO_KERNEL = "could not create a primitive"  # what oneDNN says on processors without, say, two-byte arithmetic
 SKIP_EAGER: tuple[str, ...] = ("stride",)  # of results, nobody promises them; views are held to them elsewhere
 SKIP_COMPILED: tuple[str, ...] = ()
 ERRORS = "(RuntimeError, IndexError, ValueError, TypeError, AttributeError)"
@@ -103,7 +116,8 @@ def run(case: dict[str, Any]) -> str | None:
         wanted = by_torch(text)
         failure = None if wanted is None else runs.judge(text, wanted, eager, "eager", SKIP_EAGER)
         if failure is not None:
-            return f"{failure}\n{text}"
+            why = circumstances.excused(runs.kind_of(failure), text)
+            return f"eager open {why}: {failure}\n{text}" if why else f"{failure}\n{text}"
     if only != "eager":
         failure = runs.judge(text, eager, runs.execute(text, "pellucid", compiling=True), "compiled", SKIP_COMPILED)
         if failure is not None:
@@ -131,7 +145,7 @@ def start_torch() -> None:
 
 
 def by_torch(text: str) -> list[runs.Leaf] | None:
-    """What PyTorch makes of a program, in a process of its own: None where it dies of it."""
+    """What PyTorch makes of a program, in a process of its own: None where it dies of it, or lacks a kernel for this processor."""
     if not _torch:
         start_torch()
     number = f"{os.getpid()} {time.monotonic_ns()}"
@@ -140,7 +154,7 @@ def by_torch(text: str) -> list[runs.Leaf] | None:
         answered, leaves = _torch[0].recv()
         while answered != number:  # an answer to a process that died before it read it
             answered, leaves = _torch[0].recv()
-        return leaves
+        return None if any(kind == "text" and NO_KERNEL in value for _, kind, value, _ in leaves) else leaves
     except (EOFError, OSError):
         _torch.clear()
         return None

@@ -82,7 +82,7 @@ def test_refused_once_another_torch_is_loaded():
     [
         ("import torch.nosuch", "ModuleNotFoundError No module named 'torch.nosuch'", "has no torch.nosuch"),
         ("import torch.datasets.nosuch.x", "ModuleNotFoundError No module named 'torch.datasets.nosuch'", "has no torch.datasets.nosuch"),
-        ("import torch._C", "ModuleNotFoundError No module named 'torch._C'", "has no torch._C"),
+        ("import torch._lazy", "ModuleNotFoundError No module named 'torch._lazy'", "has no torch._lazy"),
         ("from torch import nosuch", "ImportError cannot import name 'nosuch' from 'torch' (", "has no torch.nosuch"),
         ("from torch.datasets import load_digit", "ImportError cannot import name 'load_digit' from 'torch.datasets' (",
          "close names: torch.datasets.load_digits"),
@@ -225,3 +225,51 @@ def test_a_function_with_the_name_of_its_module_stays_a_function():
         print(torch.backends.cudnn.deterministic, torch.autograd.forward_ad._current_level)
         """
     ) == ["True True", "True", "True", "False -1"]
+
+
+def test_a_module_without_a_file_says_what_it_lacks():
+    assert python(
+        """
+        import types
+        from pellucid.interop.torch_alias import _speak_up
+        module = types.ModuleType("pellucid.made_up")  # as names that stand for a package of PyTorch's are made
+        _speak_up(module)
+        print(getattr(module, "__file__", None))
+        """
+    ) == ["None"]
+
+
+def test_classes_name_pytorchs_modules():
+    assert python(
+        """
+        import importlib, inspect, pickle, typing
+        import torch, torch.utils.data
+        print(type(torch.ones(1)), torch.nn.Linear, torch.nn.Parameter, torch.float32.__class__, torch.optim.Adam)
+        print(torch.utils.data.DataLoader, torch.optim.lr_scheduler.StepLR, torch.no_grad, torch.autograd.Function)
+        for kind in (
+            torch.Tensor, torch.nn.Tanh, torch.nn.InstanceNorm1d, torch.nn.MultiheadAttention, torch.utils.data.Dataset, torch.no_grad,
+            torch.optim.lr_scheduler.OneCycleLR, torch.distributions.TanhTransform, torch.nn.utils.rnn.PackedSequence, torch.storage.UntypedStorage,
+        ):
+            assert pickle.loads(pickle.dumps(kind)) is kind, kind
+            assert getattr(importlib.import_module(kind.__module__), kind.__name__) is kind, kind
+        class Mine(torch.nn.Module):
+            size: int
+        print(typing.get_type_hints(Mine)["size"], typing.get_type_hints(torch.Tensor) != {})
+        print(inspect.getsource(torch.nn.Linear).split("(")[0], b"torch.nn.modules.activation" in pickle.dumps(torch.nn.Tanh()))
+        """
+    ) == [
+        (
+            "<class 'torch.Tensor'> <class 'torch.nn.modules.linear.Linear'> <class 'torch.nn.parameter.Parameter'> <class 'torch.dtype'> "
+            "<class 'torch.optim.adam.Adam'>"
+        ),
+        (
+            "<class 'torch.utils.data.dataloader.DataLoader'> <class 'torch.optim.lr_scheduler.StepLR'> "
+            "<class 'torch.autograd.grad_mode.no_grad'> <class 'torch.autograd.function.Function'>"
+        ),
+        "<class 'int'> True",
+        "class Linear True",
+    ]
+
+
+def test_without_the_alias_classes_name_their_own_modules():
+    assert python("import pellucid\nprint(pellucid.nn.Linear.__module__)", start="") == ["pellucid.nn.modules.linear"]

@@ -27,10 +27,10 @@ PER_OPERATOR = {"forward": 1, "gradients": 2}
 FLOORS = {"forward": 640, "gradients": 970}
 # The dtype of an operator's samples: the first of these that it takes.
 KINDS = (torch.float32, torch.float64, torch.int64, torch.bool, torch.complex64)
-# What runs eagerly: shapes that depend on values, and places in an argument's memory.
+# What runs eagerly: shapes and numbers of entries that depend on values, and places in an argument's memory.
 EAGER = set(
     "argwhere bincount masked_select nn.functional.one_hot nonzero repeat_interleave unique unique_consecutive _segment_reduce "
-    "as_strided as_strided_copy as_strided_scatter".split()
+    "as_strided as_strided_copy as_strided_scatter to_sparse".split()
 )
 
 
@@ -121,7 +121,7 @@ def changed(t):
 def array(t):
     t = t.detach()
     t = t.float() if t.dtype is pellucid.bfloat16 else t
-    return t.numpy().astype(complex if t.is_complex() else float)
+    return t.to_dense().numpy().astype(complex if t.is_complex() else float)
 
 
 def weighted(t):

@@ -17,7 +17,7 @@ def test_the_graph_of_a_model():
     assert [n.name for n in nodes if n.kind != "leaf"] == ["t", "addmm", "tanh", "t", "addmm", "log_softmax", "nll_loss"]
     leaves = {(n.name, n.group): n.shape for n in nodes if n.kind == "leaf"}
     assert leaves[("weight", ("0",))] == "(4, 3)" and ("bias", ("2",)) in leaves and nodes[-1].kind == "result"
-    assert "5, 4" in drawing.mermaid and "subgraph" in drawing.mermaid and "<svg" in drawing.svg and "keeps result" in drawing.dot
+    assert "5, 4" in drawing.mermaid and "subgraph" in drawing.mermaid and "<svg" in drawing.svg and "saves result" in drawing.dot
     assert "NllLossBackward0" in repr(drawing) and len(drawing.html) > 10_000
 
 

@@ -34,6 +34,18 @@ def test_grid_sample(dims, mode, padding, align, dtype):
         compare(lambda f, x, at: f.grid_sample(x, at, mode, padding, align), x, at)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("align", [False, True])
+@pytest.mark.parametrize("kernels", [True, False])
+@pytest.mark.parametrize(("dims", "mode"), [(2, "bilinear"), (2, "nearest"), (2, "bicubic"), (3, "bilinear"), (3, "nearest")])
+def test_positions_that_are_no_numbers(dims, mode, kernels, align, dtype, monkeypatch):
+    monkeypatch.setattr(pellucid.config, "kernels", kernels)
+    x = RNG.uniform(1, 2, (1, 2, 1, 4, 5)[: dims + 2]).astype(dtype)
+    values = np.array([np.nan, np.inf, -np.inf, 9.0, 0.1], dtype)
+    at = np.stack(np.meshgrid(*[values] * dims), -1)[None]
+    compare(lambda f, x, at: f.grid_sample(x, at, mode, "zeros", align), x, at)
+
+
 @pytest.mark.filterwarnings("ignore:Since version 1.3.0")  # of a dimension of one element
 @pytest.mark.parametrize("align", [False, True])
 @pytest.mark.parametrize("size", [(2, 3, 4, 5), (2, 3, 1, 4), (2, 1, 2, 3, 4)])

@@ -189,3 +189,21 @@ def test_format():
     with pytest.raises(TypeError) as ours:
         formatting.format_tensor(np.zeros(3), ".2f", str)
     assert str(ours.value) == str(theirs.value)
+
+
+@pytest.mark.parametrize("indent", [0, 3, 9])
+def test_the_parts_that_classes_print_themselves_with(indent):
+    import pellucid
+    from pellucid import _tensor_str as ours
+
+    theirs = torch._tensor_str
+    for values in ([[1.0, 2.5], [3.0, 4.0]], [], 3.0, [1, 2, 3], [True, False], [1 + 2j], list(range(40))):
+        a, b = pellucid.tensor(values), torch.tensor(values)
+        assert ours._tensor_str(a, indent) == theirs._tensor_str(b, indent)
+        assert ours._str(a, tensor_contents="...") == theirs._str(b, tensor_contents="...")
+        assert ours._str_intern(a) == theirs._str_intern(b)
+    for suffixes in ([], ["x=1"], ["size=(1, 2)"] * 9):
+        for forced in (False, True):
+            assert ours._add_suffixes("ab([1]", suffixes, indent, forced) == theirs._add_suffixes(
+                "ab([1]", suffixes, indent, forced
+            )

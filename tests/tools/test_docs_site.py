@@ -7,8 +7,10 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import pellucid as torch
 from pellucid.core.primitive import PRIMITIVES
 from pellucid.core.public import FUNCTIONS, METHODS
 from pellucid.export.onnx import supported_operations
@@ -70,12 +72,14 @@ class TestReference:
         assert len(entries) > 700
 
     def test_facts_of_one(self, entries, pages):
-        (section,) = re.findall(r"\(torch-mul\)=\n(.*?)\n\(", pages["arithmetic.md"], re.DOTALL)
+        section = pages["torch-mul.md"]
+        assert "# torch.mul\n" in section and "[Arithmetic and rounding](html:arithmetic.html)" in section
+        assert "| Formula | `out = input * other` |" in section
         assert "torch.mul(input: Tensor | Number, other: Tensor | Number, *, out" in section
         assert "Also: `torch.multiply`" in section and "In place: `Tensor.mul_`" in section
         assert "| Gradient for | `input`, `other` |" in section and "| ONNX | `Mul` |" in section
         assert "`(2, 1, 3), (4, 1) → (2, 4, 3)`" in section
-        assert re.search(r"\| Gradient \| `input`: `g \* .*`<br>`other`: `g \* .*` \|", section)
+        assert re.search(r"\| Gradient .* \| `input`: `g \* .*`<br>`other`: `g \* .*` \|", section)
         assert ">>> torch.mul(torch.tensor([1.0, 2.0]), 3)\ntensor([3., 6.])" in section
         path, line = re.search(r"source:(\S+)#L(\d+)", section).groups()
         assert '"mul' in "".join((ROOT / path).read_text(encoding="utf-8").splitlines(keepends=True)[int(line) - 1 : int(line) + 2])
@@ -84,7 +88,66 @@ class TestReference:
         assert "| `float32` | `float` | 4 | floating point |" in pages["types.md"]
         assert "| `bool` | - | 1 | truth value |" in pages["types.md"]
         assert "## torch.finfo" in pages["types.md"] and "## torch.promote\\_types" in pages["types.md"]
-        assert "See also: [`nn.functional.relu`](html:activation.html#nn-functional-relu)" in pages["activation.md"]
+        assert "See also: [`nn.functional.relu`](html:nn-functional-relu.html)" in pages["torch-relu.md"]
+
+    def test_a_class_has_its_parameters_and_what_it_calls(self, pages):
+        linear = pages["nn-linear-class.md"]
+        assert "| Parameters and buffers | `weight`: `(out_features, in_features)`<br>`bias`: `(out_features,)` |" in linear
+        assert (
+            "[`nn.functional.linear`](html:nn-functional-linear.html)" in linear
+            and "[`nn.Linear`]" in pages["nn-functional-linear.md"]
+        )
+        assert "`weight_ih`: `(3 * hidden_size, input_size)`" in pages["nn-grucell-class.md"]
+        relu = pages["nn-relu-class.md"]
+        assert "tensor([[0.0000, 0.5000]," in relu and "| Formula | `out = maximum(input, 0)` |" in relu
+
+    def test_lists_lead_to_the_pages(self, pages):
+        for name in ("activation.md", "nn.md", "optim.md", "loss.md"):
+            goals = re.findall(r"\]\(html:([\w-]+)\.html\) \|", pages[name])
+            assert len(goals) > 5 and {f"{goal}.md" for goal in goals} <= set(pages)
+            for goal in goals:
+                assert pages[f"{goal}.md"].startswith(f"---\norphan: true\n---\n\n({goal})=\n# ")
+
+    @pytest.mark.parametrize(
+        ("name", "forward", "gradients"),
+        [
+            ("hypot", "hypot(input, other)", {"input": "g * (input / out)", "other": "g * (other / out)"}),
+            ("tanh", "tanh(input)", {"input": "g * (1 - out * out)"}),
+            (
+                "squared_difference",
+                "(input - target) ** 2",
+                {"input": "g * 2.0 * (input - target)", "target": "g * 2.0 * (target - input)"},
+            ),
+            ("sub", "input - other", {"input": "g", "other": "-g"}),
+            ("matmul", None, None),
+        ],
+    )
+    def test_formulas(self, name, forward, gradients):
+        op = PRIMITIVES[name]
+        assert reference.formulas.forward(op) == forward
+        assert gradients is None or reference.formulas.gradients(op) == gradients
+
+    def test_formulas_compute_what_the_operation_computes(self):
+        """Those that are plain Python: evaluated, they give the operation's result."""
+        tried = 0
+        for name in OWN:
+            op = PRIMITIVES[name]
+            text = reference.formulas.forward(op)
+            if text is None or op.samples is None or len(op.args) > 2 or re.search(r"[a-z]\w*\(|\|", text):
+                continue
+            for sample in op.samples(np.random.default_rng(0)):
+                if (
+                    sample.error is None
+                    and not sample.params
+                    and all(isinstance(a, np.ndarray) and a.dtype.kind == "f" for a in sample.args)
+                ):
+                    names = dict(zip(op.args, sample.args, strict=True))
+                    if len(names) == len(op.args) and set(re.findall(r"[a-z]\w*", text)) <= set(names):
+                        np.testing.assert_allclose(
+                            eval(text, {}, names), op.call(*map(torch.tensor, sample.args)).numpy(), rtol=1e-5
+                        )
+                        tried += 1
+        assert tried > 20
 
     def test_every_operation_is_in_the_table(self, pages):
         rows = re.findall(r"^\| <a id=\"op-[\w-]+\"></a>`(\w+)` \|", pages["operations.md"], re.MULTILINE)
@@ -170,19 +233,23 @@ class TestStage:
             p.relative_to(ROOT / "docs").with_suffix(".md") for p in (ROOT / "docs").rglob("*") if p.suffix in (".md", ".ipynb")
         }
         staged = {p.relative_to(stage.folder) for p in stage.folder.rglob("*.md")}
-        assert {Path("index.md") if p == Path("README.md") else p for p in documents} <= staged
+        assert {Path("overview.md") if p == Path("README.md") else p for p in documents} <= staged
+        assert {Path("index.md"), Path("gallery.md")} <= staged
         assert {Path("about.md"), Path("contributing.md"), Path("examples.md"), Path("reference/index.md")} <= staged
 
     def test_every_page_is_in_the_contents(self, stage):
+        listed, alone, staged = [], set(), set()
+        for path in stage.folder.rglob("*.md"):
+            text, name = path.read_text(encoding="utf-8"), path.relative_to(stage.folder)
+            staged.add(name.with_suffix("").as_posix())
+            if text.startswith("---\norphan: true"):
+                alone.add(name.with_suffix("").as_posix())
+            for block in re.findall(r"```\{toctree\}\n(.*?)```", text, re.DOTALL):
+                listed += [(name.parent / line).as_posix() for line in block.split("\n\n", 1)[1].split()]
+        assert staged - set(listed) - alone == {"index"} and len(listed) == len(set(listed)) < 200
+        assert {name.split("/")[0] for name in alone} == {"reference"}
         index = (stage.folder / "index.md").read_text(encoding="utf-8")
-        listed = {
-            line
-            for block in re.findall(r"```\{toctree\}\n(.*?)```", index, re.DOTALL)
-            for line in block.split("\n\n", 1)[1].split()
-        }
-        staged = {p.relative_to(stage.folder).with_suffix("").as_posix() for p in stage.folder.rglob("*.md")}
-        assert staged - listed == {"index"}
-        assert sum(index.count(f"\n{name}\n") for name in listed) == len(listed)
+        assert "checks/index\n" in index and "checks/missing" not in index, "rules are folded into their list"
 
     def test_links_inside_the_reference_have_their_places(self, stage):
         places = {}
@@ -207,7 +274,7 @@ class TestStage:
         folder.mkdir(parents=True)
         (folder / "a-b.md").write_text("# a-b (PL1)\n\n## What it sees\n\nThis | that, on\ntwo lines. More.\n\n## Fix\n\nNone.\n")
         staged = website.Stage(tmp_path, tmp_path / "pages")
-        assert staged.check_list().splitlines()[-1] == r"| [a-b (PL1)](a-b.md) | This \| that, on two lines. |"
+        assert staged.check_list().strip().splitlines()[-1] == r"| [a-b (PL1)](a-b.md) | This \| that, on two lines. |"
 
     def test_pictures(self, stage):
         still = stage.picture('<div style="x"><svg xmlns="s">\n\n</svg></div>', "one", "tutorials/a.md")
@@ -235,11 +302,22 @@ class TestStage:
             ("[`g`](html:b.html#c)", "x", "a/b.md", '<a href="b.html#c"><code>g</code></a>'),
             ("`x[0](missing.md)`", "docs/debug.md", "debug.md", "`x[0](missing.md)`"),
             ("see [examples/](examples/)", "README.md", "about.md", "see [examples/](examples.md)"),
+            ("[a\nb](tutorials/09_nan_hunting.ipynb)", "docs/compiler.md", "compiler.md", "[a\nb](tutorials/09_nan_hunting.md)"),
         ],
     )
     def test_links(self, text, origin, target, expected, tmp_path):
         staged = website.Stage(ROOT, tmp_path)
         assert staged.links(text, origin, target) == expected + "\n" and staged.broken == []
+
+    def test_images_are_copied(self, tmp_path):
+        (tmp_path / "images").mkdir()
+        (tmp_path / "images" / "one.svg").write_text("<svg/>")
+        (tmp_path / "pages").mkdir()
+        staged = website.Stage(tmp_path, tmp_path / "pages")
+        assert staged.links("![one](../images/one.svg)", "docs/a.md", "sub/a.md") == "![one](../images/one.svg)\n"
+        assert (tmp_path / "pages" / "images" / "one.svg").read_text() == "<svg/>" and staged.broken == []
+        staged.links("![two](two.svg)", "a.md", "a.md")
+        assert staged.broken == ["a.md: ![two](two.svg)"]
 
     def test_code_is_left_alone(self, tmp_path):
         staged = website.Stage(ROOT, tmp_path)
@@ -304,3 +382,53 @@ def test_every_document_is_reached_from_the_index():
     assert {p.relative_to(ROOT).as_posix() for p in documents - found} == set(), (
         "link these from docs/README.md or a page it leads to"
     )
+
+
+class TestGallery:
+    def test_programs_are_whole(self):
+        """Each program of the gallery is what a reader would write: it runs by itself."""
+        for name in website.gallery.PAGES:
+            source = website.gallery.program_of(name)
+            compile(source, name, "exec")
+            assert "path" not in source and "return page" not in source
+            title, about = website.gallery.title_of(name)
+            assert title and about.endswith(".")
+
+    def test_a_program_makes_its_page(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        exec(compile(website.gallery.program_of("chain-rule"), "chain.py", "exec"), {})
+        assert "stepPlayer" in (tmp_path / "chain-rule.html").read_text(encoding="utf-8")
+
+    def test_nothing_tells_where_it_was_built(self, tmp_path, monkeypatch):
+        kept = {name: website.gallery.PAGES[name] for name in ("chain-rule", "check-report")}
+        monkeypatch.setattr(website.gallery, "PAGES", kept)
+        website.gallery.build(tmp_path)
+        made = sorted(p.name for p in tmp_path.iterdir())
+        assert made == ["chain-rule.html", "chain-rule.svg", "check-report.html", "check-report.svg", "planted.py"]
+        for path in tmp_path.iterdir():
+            text = path.read_text(encoding="utf-8")
+            assert f"{tmp_path}/" not in text and f"{ROOT}/" not in text, path.name
+        assert "PL101" in (tmp_path / "check-report.svg").read_text(encoding="utf-8")
+
+    def test_the_page_lists_all(self, stage):
+        text = (stage.folder / "gallery.md").read_text(encoding="utf-8")
+        for name in website.gallery.PAGES:
+            assert f'href="gallery/{name}.html"' in text
+
+    def test_the_output_of_a_program_as_a_picture_is_escaped(self):
+        svg = website.gallery.terminal("<b>&\n\nsecond")
+        assert "&lt;b&gt;&amp;" in svg and svg.count("<text") == 2
+
+
+def test_the_landing_page_says_the_commands(stage):
+    text = (stage.folder / "index.md").read_text(encoding="utf-8")
+    for command in ("$ pellucid run train.py", "$ pellucid check train.py", "$ pellucid explain", "pip install ."):
+        assert command in text
+
+
+def test_texts_for_excerpts(tmp_path):
+    (tmp_path / "a.html").write_text(
+        "<body><nav>not this</nav><article><h1>Title</h1><script>nor this</script><p>a &lt; <span>b</span>.c</p></article>"
+    )
+    (tmp_path / "search.html").write_text("<article>no</article>")
+    assert website.texts(tmp_path) == 'const PAGE_TEXTS = {"a":"Title a \\u003c b.c"};\n'

@@ -67,7 +67,7 @@ def test_form(path):
 
 
 def test_there_is_one_for_each_subject():
-    assert [path.stem[:2] for path in NOTEBOOKS] == [f"{k:02}" for k in range(1, 14)]
+    assert [path.stem[:2] for path in NOTEBOOKS] == [f"{k:02}" for k in range(1, 19)]
 
 
 class TestRunner:

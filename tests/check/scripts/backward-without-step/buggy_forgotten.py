@@ -1,4 +1,4 @@
-"""The step is forgotten."""
+"""optimizer.step() is missing."""
 
 import torch
 from torch import nn

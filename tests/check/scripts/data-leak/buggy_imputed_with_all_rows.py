@@ -8,8 +8,8 @@ torch.manual_seed(0)
 x = torch.randn(200, 6) + 3
 y = (x[:, 0] > 3).long()
 x[torch.rand(200, 6) < 0.2] = float("nan")
-means = torch.nanmean(x, dim=0)
-x = torch.where(torch.isnan(x), means, x)  # <- finding
+means = torch.nanmean(x, dim=0)  # <- finding
+x = torch.where(torch.isnan(x), means, x)
 xt, xv, yt, yv = x[:150], x[150:], y[:150], y[150:]
 net = nn.Linear(6, 2)
 opt = torch.optim.Adam(net.parameters(), lr=1e-3)

@@ -7,9 +7,9 @@ from torch import nn
 torch.manual_seed(0)
 x = torch.randn(200, 40) @ torch.randn(40, 40)
 y = (x[:, 0] > 0).long()
-center = x.mean(0)
+center = x.mean(0)  # <- finding
 _, _, v = torch.linalg.svd(x - center, full_matrices=False)
-z = (x - center) @ v[:8].T  # <- finding
+z = (x - center) @ v[:8].T
 net = nn.Linear(8, 2)
 opt = torch.optim.Adam(net.parameters(), lr=1e-3)
 for step in range(40):

@@ -1,4 +1,4 @@
-"""Mean and deviation of all rows, and the split after it."""
+"""All rows are standardized before the split."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""A ReLU on the only output of a regression whose targets are negative: it is zero from the beginning, and stays so."""
+"""A ReLU on the only output of a regression whose targets are negative: its output is zero from the start and stays zero."""
 
 import torch
 from torch import nn

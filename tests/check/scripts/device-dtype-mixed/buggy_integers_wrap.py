@@ -1,4 +1,4 @@
-"""Byte images centred before they become floats, and a mask of 0 and 1 turned around with `~`."""
+"""Byte images are centered before they become floats, and `~` inverts a mask of 0 and 1."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Weights drawn from a standard normal, in nine layers of leaky ReLU: the gradient grows at each."""
+"""Nine layers of leaky ReLU with standard normal weights: the gradient grows at each layer."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""The losses of the parts are averaged with NumPy, and requires_grad=True makes the error go away."""
+"""The partial losses are averaged with NumPy, and requires_grad=True hides the error."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""Losses are kept in a list for a plot, as tensors."""
+"""Losses are collected for a plot, as tensors."""
 
 import torch
 from torch import nn

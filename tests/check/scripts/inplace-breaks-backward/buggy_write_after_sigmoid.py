@@ -1,4 +1,4 @@
-"""The result of a sigmoid is written into before backward has used it."""
+"""The result of a sigmoid is overwritten before backward uses it."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Class numbers read as floats, straight into cross entropy."""
+"""Class numbers are read as floats and passed to cross entropy."""
 
 import torch
 from torch import nn

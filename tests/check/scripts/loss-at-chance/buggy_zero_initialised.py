@@ -1,4 +1,4 @@
-"""Both layers begin at zero: no gradient gets through either of them but the last bias, whose best value is zero too."""
+"""Both layers start at zero: no gradient gets through them except to the last bias, whose best value is zero, too."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""All outputs of all epochs are kept, detached, and never looked at."""
+"""All outputs of all epochs are kept, detached, and never used."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""A training loop that never clears."""
+"""A training loop that never clears the gradients."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Linear regression whose hand-written squared error meets a column with a row."""
+"""Linear regression with a hand-written squared error of a column and a row."""
 
 import torch
 from torch import nn

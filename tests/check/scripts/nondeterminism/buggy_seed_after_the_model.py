@@ -1,4 +1,4 @@
-"""The seed is set when the model has already been made."""
+"""The seed is set after the model was created."""
 
 import torch
 from torch import nn

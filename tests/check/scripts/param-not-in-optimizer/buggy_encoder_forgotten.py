@@ -1,4 +1,4 @@
-"""Encoder and decoder, and an optimizer for the decoder alone."""
+"""An encoder and a decoder, but the optimizer only has the decoder's parameters."""
 
 import torch
 from torch import nn

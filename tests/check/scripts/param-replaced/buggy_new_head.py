@@ -1,4 +1,4 @@
-"""The head is replaced after the optimizer was made."""
+"""The head is replaced after the optimizer was created."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""One layer is appended again and again."""
+"""The same layer is appended several times."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""A layer that `forward` leaves out."""
+"""`forward` forgets a layer."""
 
 import torch
 from torch import nn

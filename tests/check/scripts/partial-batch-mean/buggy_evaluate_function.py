@@ -1,4 +1,4 @@
-"""The validation loss as the mean over batches, of which the last is smaller."""
+"""The validation loss is averaged over batches, but the last batch is smaller."""
 
 import torch
 from torch import nn

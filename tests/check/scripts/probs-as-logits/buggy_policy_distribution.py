@@ -1,4 +1,4 @@
-"""A policy network that ends with softmax, whose output is given to Categorical as logits."""
+"""A policy network ends with softmax, and its output is passed to Categorical as logits."""
 
 import torch
 from torch import nn

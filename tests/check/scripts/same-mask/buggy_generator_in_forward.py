@@ -12,8 +12,8 @@ class GaussianNoise(nn.Module):
     def forward(self, x):
         if not self.training:
             return x
-        generator = torch.Generator().manual_seed(self.seed)
-        return x + self.std * torch.randn(x.shape, generator=generator)  # <- finding
+        generator = torch.Generator().manual_seed(self.seed)  # <- finding
+        return x + self.std * torch.randn(x.shape, generator=generator)
 
 
 torch.manual_seed(1)

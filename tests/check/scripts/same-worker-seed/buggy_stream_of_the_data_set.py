@@ -1,4 +1,4 @@
-"""The data set makes its stream once: each worker gets a copy in the same state, and augments alike."""
+"""The data set creates its generator once: each worker gets a copy in the same state and draws the same noise."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""The schedule moves on at the beginning of each epoch, as in code from before 2018."""
+"""The scheduler is stepped at the beginning of each epoch, as in code from before 2018."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Clears right before the step."""
+"""Gradients are cleared right before the step."""
 
 import torch
 from torch import nn

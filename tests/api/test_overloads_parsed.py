@@ -1,0 +1,119 @@
+"""Arguments that no signature takes, in the words of PyTorch's parser of arguments."""
+
+import pytest
+
+import pellucid as torch
+
+x = torch.ones(2)
+CALLS = {
+    "a wrong type": (lambda: torch.cumsum(x, "a"), "cumsum(): argument 'dim' (position 2) must be int, not str"),
+    "one is missing": (lambda: torch.cumsum(x), 'cumsum() missing 1 required positional arguments: "dim"'),
+    "a whole number": (lambda: torch.chunk(x, "a"), "chunk(): argument 'chunks' (position 2) must be int, not str"),
+    "no tensor": (lambda: torch.isclose(x, 1), "isclose(): argument 'other' (position 2) must be Tensor, not int"),
+    "the first is wrong": (lambda: torch.add("a", 1, alpha=2), "add(): argument 'input' (position 1) must be Tensor, not str"),
+    "all signatures": (
+        lambda: torch.bitwise_and(1, 2),
+        (
+            "bitwise_and() received an invalid combination of arguments - got (int, int), but expected one of:\n"
+            " * (Tensor input, Tensor other, *, Tensor out = None)\n * (Number self, Tensor other)\n"
+            "      didn't match because some of the arguments have invalid types: (!int!, !int!)\n"
+            " * (Tensor input, Number other, *, Tensor out = None)\n"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_sentence(name):
+    call, text = CALLS[name]
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert str(caught.value) == text
+
+
+def test_an_error_of_an_object_of_the_user_stays_as_it_is():
+    class Odd:
+        def __index__(self):
+            raise TypeError("mine")
+
+    with pytest.raises(TypeError, match="^mine$"):
+        torch.chunk(x, Odd())
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: torch.movedim(torch.ones(2, 2), (0, -2), (0, 1)), "movedim: repeated dim in `source` ([0, -2])"),
+        (
+            lambda: torch.nn.functional.conv1d(torch.ones(1, 2, 4).double(), torch.ones(2, 2, 2), torch.ones(2)),
+            "Input type (double) and bias type (float) should be the same",
+        ),
+        (
+            lambda: torch.nn.functional.conv1d(torch.ones(1, 2, 4).double(), torch.ones(2, 2, 2)),
+            "expected scalar type Double but found Float",
+        ),
+        (
+            lambda: torch.nn.functional.conv1d(torch.ones(2, 2, 4), torch.ones(2, 2, 2).bfloat16()),
+            (
+                "Input type (torch.FloatTensor) and weight type (CPUBFloat16Type) should be the same or input should be a MKLDNN tensor and "
+                "weight is a dense tensor"
+            ),
+        ),
+        (
+            lambda: torch.nn.functional.softshrink(x, -0.5),
+            "lambda must be in range [0, 3.40282e+38] for input dtype Float, but found -0.5",
+        ),
+        (
+            lambda: torch.linspace(torch.ones(1), torch.ones(1), 3),
+            "linspace only supports 0-dimensional start and end tensors, but got start with 1 dimension(s) and end with 1 dimension(s).",
+        ),
+        (
+            lambda: torch.gradient(torch.ones(3, 3), spacing=(1.0,), dim=(0, 1)),
+            (
+                "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, but "
+                "got a spacing argument of length 1 and a dim argument of length 2."
+            ),
+        ),
+    ],
+)
+def test_texts_of_refused_values(call, text):
+    with pytest.raises(RuntimeError) as caught:
+        call()
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda: ~torch.zeros(2), TypeError, "~ (operator.invert) is only implemented on integer and Boolean-type tensors"),
+        (
+            lambda: torch.zeros(2).requires_grad_("a"),
+            TypeError,
+            "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not str",
+        ),
+        (lambda: torch.zeros(2).type("a"), ValueError, "invalid type: 'a'"),
+        (
+            lambda: torch.autograd.functional.hessian(lambda a: a.detach().sum(), torch.ones(2), strict=True),
+            RuntimeError,
+            (
+                "Output 0 of the user-provided function does not require gradients. The outputs must be computed in a differentiable manner "
+                "from the input when running in strict mode."
+            ),
+        ),
+    ],
+)
+def test_classes_of_refusals(call, kind, text):
+    with pytest.raises(kind) as caught:
+        call()
+    assert type(caught.value) is kind and str(caught.value) == text
+
+
+def test_each_line_that_indexes_with_bytes_is_warned_about():
+    import warnings
+
+    mask = torch.tensor([1, 0], dtype=torch.uint8)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        x[mask]
+        x[mask]
+    assert len(caught) == 2 and all(w.filename == __file__ for w in caught)

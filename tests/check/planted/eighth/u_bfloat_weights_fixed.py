@@ -1,0 +1,17 @@
+# Weights in bfloat16 to save memory, plain SGD
+import torch
+from torch import nn
+
+torch.manual_seed(7)
+net = nn.Sequential(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 1))
+x = torch.randn(512, 20)
+y = x[:, :4].sum(1, keepdim=True)
+optimizer = torch.optim.SGD(net.parameters(), lr=1e-2)
+for epoch in range(12):
+    for i in range(0, 512, 64):
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(net(x[i:i + 64]), y[i:i + 64])
+        loss.backward()
+        optimizer.step()
+    if epoch % 4 == 0:
+        print(epoch, loss.item())

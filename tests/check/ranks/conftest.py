@@ -1,0 +1,3 @@
+"""The scripts that are checked are no tests."""
+
+collect_ignore = ["scripts", "correct", "batch.py"]

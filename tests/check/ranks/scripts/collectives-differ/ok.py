@@ -1,0 +1,10 @@
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+rank, size = dist.get_rank(), dist.get_world_size()
+
+torch.manual_seed(rank)
+losses = torch.rand(10)
+dist.all_reduce(losses)
+dist.destroy_process_group()

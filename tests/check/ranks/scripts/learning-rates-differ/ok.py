@@ -1,0 +1,25 @@
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+dist.init_process_group("gloo")
+rank, size = dist.get_rank(), dist.get_world_size()
+
+generator = torch.Generator().manual_seed(3)
+x, y = torch.randn(64, 6, generator=generator), torch.randint(0, 3, (64,), generator=generator)
+
+torch.manual_seed(0)
+model = DDP(nn.Linear(6, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=0)
+for step in range(6):
+    rows = slice(step * 8 + 4 * rank, step * 8 + 4 * rank + 4)
+    optimizer.zero_grad()
+    loss = nn.functional.cross_entropy(model(x[rows]), y[rows])
+    loss.backward()
+    optimizer.step()
+    metric = loss.detach().clone()
+    dist.all_reduce(metric)
+    scheduler.step(metric.item() / size)
+dist.destroy_process_group()

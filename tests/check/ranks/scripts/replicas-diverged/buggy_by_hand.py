@@ -1,0 +1,24 @@
+import torch
+import torch.distributed as dist
+from torch import nn
+
+dist.init_process_group("gloo")
+rank, size = dist.get_rank(), dist.get_world_size()
+
+torch.manual_seed(rank)
+model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 3))  # <- finding
+
+generator = torch.Generator().manual_seed(3)
+x, y = torch.randn(64, 6, generator=generator), torch.randint(0, 3, (64,), generator=generator)
+
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(6):
+    rows = slice(step * 8 + 4 * rank, step * 8 + 4 * rank + 4)
+    loss = nn.functional.cross_entropy(model(x[rows]), y[rows])
+    optimizer.zero_grad()
+    loss.backward()
+    for param in model.parameters():
+        dist.all_reduce(param.grad.data, op=dist.ReduceOp.SUM)
+        param.grad.data /= size
+    optimizer.step()
+dist.destroy_process_group()

@@ -1,0 +1,3 @@
+"""Programs that ranks run are no tests: importing them starts what they do."""
+
+collect_ignore = ["programs"]

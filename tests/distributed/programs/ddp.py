@@ -1,0 +1,247 @@
+"""DistributedDataParallel in all its modes, held to one process with the whole batch. Runs with PyTorch in Pellucid's place, too."""
+
+import os
+import sys
+
+if "torch" in sys.argv:
+    import torch
+else:
+    import pellucid
+
+    torch = pellucid.interop.as_torch()
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as power
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+
+class Net(nn.Module):
+    def __init__(self, norm=None, extra=False):
+        super().__init__()
+        self.first, self.norm, self.second = nn.Linear(6, 16), norm(16) if norm else nn.Identity(), nn.Linear(16, 3)
+        if extra:
+            self.left, self.right, self.never = nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(2, 2)
+
+    def forward(self, x, way=None):
+        x = torch.relu(self.norm(self.first(x)))
+        if way is not None:
+            x = [self.left, self.right][way](x)
+        return self.second(x)
+
+
+def batch(step, size, per=8):
+    generator = torch.Generator().manual_seed(step)
+    x = torch.randn(size * per, 6, generator=generator)
+    return x, (x[:, :3] * 2).sin()
+
+
+def equal_everywhere(model):
+    """Whether all ranks hold the same bits."""
+    flat = torch.cat([p.detach().reshape(-1).double() for p in model.parameters()])
+    others = [torch.empty_like(flat) for _ in range(dist.get_world_size())]
+    dist.all_gather(others, flat)
+    return all(torch.equal(flat, other) for other in others)
+
+
+def train(model, mine, steps=60, accumulate=1, hook=None, momentum=0.9, **options):
+    """Losses of the whole batch; `mine` gives this rank's part of it."""
+    size = dist.get_world_size() if mine is not None else 1
+    if mine is not None:
+        model = DDP(model, **options)
+        if hook is not None:
+            model.register_comm_hook(None, hook)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=momentum)
+    losses = []
+    for step in range(steps):
+        optimizer.zero_grad()
+        total = 0.0
+        for part in range(accumulate):
+            x, y = batch(step * accumulate + part, dist.get_world_size())
+            x, y = (x, y) if mine is None else (x.chunk(size)[mine], y.chunk(size)[mine])
+            if mine is not None and part < accumulate - 1:
+                with model.no_sync():
+                    loss = ((model(x) - y) ** 2).mean() / accumulate
+                    loss.backward()
+            else:
+                loss = ((model(x) - y) ** 2).mean() / accumulate
+                loss.backward()
+            total += loss.item()
+        optimizer.step()
+        whole = torch.tensor([total], dtype=torch.float64)
+        if mine is not None:
+            dist.all_reduce(whole)
+        losses.append(whole.item() / size)
+    return losses, model
+
+
+def compare(name, make, tolerance=2e-6, **options):
+    rank = dist.get_rank()
+    torch.manual_seed(0)
+    alone, _ = train(make(), None, accumulate=options.get("accumulate", 1))
+    torch.manual_seed(rank)  # rank 0's parameters count
+    losses, model = train(make(), rank, **options)
+    worst = max(abs(a - b) / a for a, b in zip(alone, losses))
+    assert worst < tolerance, (name, worst, alone[:3], losses[:3])
+    assert equal_everywhere(model), name
+    if rank == 0:
+        print(f"{name}: {losses[0]:.6f} {losses[-1]:.6f}, {worst:.1e} from one process")
+
+
+def modes():
+    compare("plain", Net)
+    compare("small buckets", Net, bucket_cap_mb=0.0001)
+    compare("views", Net, gradient_as_bucket_view=True)
+    compare("static", Net, static_graph=True)
+    compare("accumulated", Net, accumulate=3)
+    compare("accumulated views", Net, accumulate=2, gradient_as_bucket_view=True)
+    compare("hook", Net, hook=default_hooks.allreduce_hook)
+    if "torch" not in sys.argv:  # PyTorch's needs a GPU
+        compare("bf16 hook", Net, tolerance=0.05, hook=default_hooks.bf16_compress_hook)
+    compare(
+        "synchronised norm", lambda: nn.SyncBatchNorm.convert_sync_batchnorm(Net(nn.BatchNorm1d)) if NORM else Net(), tolerance=2e-5
+    )
+
+
+def compressed():
+    """Gradients as products of narrow matrices: the loss falls, replicas stay equal, and random numbers are not touched."""
+    size, rank = dist.get_world_size(), dist.get_rank()
+    for hook, name in ((power.powerSGD_hook, "power sgd"), (power.batched_powerSGD_hook, "batched power sgd")):
+        for options in ({"matrix_approximation_rank": 2}, {"use_error_feedback": False, "warm_start": False}):
+            if "torch" in sys.argv and "batched" in name:
+                continue  # PyTorch 2.13's fails
+            torch.manual_seed(2)
+            model = DDP(Net())
+            state = power.PowerSGDState(None, **{"start_powerSGD_iter": 3} | options)
+            model.register_comm_hook(state, hook)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+            stream = torch.get_rng_state()
+            losses = []
+            for step in range(30):
+                x, y = batch(step % 4, size)
+                optimizer.zero_grad()
+                loss = ((model(x.chunk(size)[rank]) - y.chunk(size)[rank]) ** 2).mean()
+                loss.backward()
+                optimizer.step()
+                dist.all_reduce(loss.detach_())
+                losses.append(loss.item() / size)
+            assert equal_everywhere(model) and torch.equal(stream, torch.get_rng_state())
+            assert losses[-1] < 0.95 * losses[0], losses
+            if rank == 0:
+                kind = "with feedback" if "matrix_approximation_rank" in options else "plain"
+                print(f"{name} {kind}: {losses[4]:.6f} {losses[-1]:.6f}")
+    power.PowerSGDState(None, use_error_feedback=False, warm_start=False, start_powerSGD_iter=0)
+    try:
+        power.PowerSGDState(None, start_powerSGD_iter=1)
+    except ValueError as error:
+        assert "PowerSGD can only be applied after the first two iterations in DDP" in str(error)
+    else:
+        raise AssertionError("too early")
+
+
+def unused():
+    """Which way is taken differs from rank to rank; one layer is never used."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    torch.manual_seed(5)
+    model = DDP(Net(extra=True), find_unused_parameters=True)
+    x, y = batch(1, size)
+    x, y = x.chunk(size)[rank], y.chunk(size)[rank]
+    for _ in range(2):
+        ((model(x, rank % 2) - y) ** 2).mean().backward()
+    assert model.module.never.weight.grad is None
+    shares = [torch.empty(16, 16) for _ in range(size)]
+    dist.all_gather(shares, model.module.left.weight.grad)
+    assert all(torch.equal(s, shares[0]) for s in shares) and shares[0].abs().sum() > 0
+    model = DDP(Net(extra=True))
+    ((model(x, 0) - y) ** 2).mean().backward()
+    try:
+        model(x, 0)
+    except RuntimeError as error:
+        assert "Expected to have finished reduction in the prior iteration" in str(error)
+        assert f"did not receive grad for rank {rank}: 6 7 8 9" in str(error), str(error)[-300:]
+        notes = "\n".join(getattr(error, "__notes__", ()))
+        assert "torch" in sys.argv or "never.weight [2, 2]: forward's result does not depend on it" in notes, notes
+    else:
+        raise AssertionError("unused parameters were not noticed")
+
+
+def uneven():
+    """Ranks with different numbers of batches."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    torch.manual_seed(7)
+    model = DDP(nn.Linear(6, 3))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with model.join():
+        for step in range(3 + 2 * rank):
+            x, y = batch(step, size)
+            optimizer.zero_grad()
+            ((model(x.chunk(size)[rank]) - y.chunk(size)[rank]) ** 2).mean().backward()
+            optimizer.step()
+    assert equal_everywhere(model)
+    if rank == 0:
+        print("uneven:", *[f"{v:.6f}" for v in model.module.weight.detach().reshape(-1)[:3].tolist()])
+
+
+def buffers_and_sampler():
+    rank, size = dist.get_rank(), dist.get_world_size()
+    torch.manual_seed(rank)
+    model = DDP(Net(nn.BatchNorm1d))
+    x, _ = batch(rank, size)
+    model(x).sum().backward()
+    model(x)
+    means = [torch.empty(16) for _ in range(size)]
+    dist.all_gather(means, model.module.norm.running_mean)
+    data = TensorDataset(torch.arange(23))
+    seen = []
+    sampler = DistributedSampler(data)
+    for epoch in range(2):
+        sampler.set_epoch(epoch)
+        seen.append([int(v) for (part,) in DataLoader(data, batch_size=4, sampler=sampler) for v in part])
+    everybody = [None] * size
+    dist.all_gather_object(everybody, seen)
+    for epoch in range(2):
+        assert {v for one in everybody for v in one[epoch]} == set(range(23))
+    assert everybody[0][0] != everybody[0][1]
+    assert all(key.startswith("module.") for key in model.state_dict())
+
+
+def refusals():
+    rank = dist.get_rank()
+    for kind, text, make in [
+        (RuntimeError, "doesn't have any parameter that requires a gradient", lambda: DDP(nn.ReLU())),
+        (ValueError, "only work with single-device/multiple-device GPU modules", lambda: DDP(nn.Linear(1, 1), device_ids=[0])),
+        (TypeError, "Communication hook must be callable.", lambda: DDP(nn.Linear(1, 1)).register_comm_hook(None, 3)),
+    ]:
+        try:
+            make()
+        except kind as error:
+            assert text in str(error), error
+        else:
+            raise AssertionError(text)
+    if "torch" not in sys.argv:
+        try:
+            DDP(nn.Linear(2, 2 + rank))
+        except RuntimeError as error:
+            assert "appears not to match sizes of the same param in process 0" in str(error), error
+        else:
+            raise AssertionError("other shapes")
+
+
+NORM = "torch" not in sys.argv  # PyTorch's needs a GPU
+
+
+def main():
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    for part in (modes, compressed, unused, uneven, buffers_and_sampler, refusals):
+        part()
+    if dist.get_rank() == 0:
+        print("all well")
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
+    os._exit(0) if "torch" in sys.argv else None

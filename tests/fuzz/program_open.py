@@ -1,0 +1,104 @@
+"""What PyTorch leaves open: circumstances of a program in which a difference is nobody's fault, each with its reason.
+
+Where a program differs from PyTorch it is run once more, eagerly, with the functions below watched. What was met excuses the kinds of
+differences that are named beside it, and no others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import program_runs as runs
+
+# reason: the kinds of differences that it explains, as they begin
+REASONS = {
+    "views from before requires_grad_() want gradients in PyTorch and drop them": (
+        "requires_grad", "is_leaf", "gradient", "accepted RuntimeError element of tensors", "accepted RuntimeError a view of a leaf",
+        "refused RuntimeError element of tensors", "refused RuntimeError One of the differentiated",
+    ),
+    "memory that resize_() adds is not initialised": ("value", "number", "gradient value"),
+    "out= resized an operand before it was read": ("value", "number", "gradient value", "accepted"),
+    "which leaves have their gradients when backward raises is not said": ("gradient", "shape"),
+    "logical_not_() and kin write past PyTorch's graph, so that its gradients are of what was there before": (
+        "refused RuntimeError a leaf", "refused RuntimeError a view", "gradient value", "value",
+    ),
+    "take_along_dim() reads outside of the tensor where the index has more elements along another dimension": ("refused",),
+    "PyTorch normalises nothing without a look at the sizes of the parameters": ("refused RuntimeError weight", "refused RuntimeError running"),
+    "under vmap PyTorch counts dimensions that a sample has not": ("accepted IndexError Dimension out of range",),
+}  # fmt: skip
+LATE, GROWN, OPERAND, HALF, LOGICAL, OUTSIDE, NOTHING, MAPPED = REASONS
+RAISED = (HALF, OUTSIDE)  # met where the function raises
+
+
+def met(text: str) -> list[str]:
+    """The circumstances that a program meets."""
+    found: dict[str, None] = {}
+    with contextlib.ExitStack() as stack:
+        for target, name, watch in _watches():
+            stack.enter_context(mock.patch.object(target, name, _watched(getattr(target, name), watch, found)))
+        runs.execute(text, "pellucid")
+    return list(found)
+
+
+def excused(kind: str, text: str) -> str | None:
+    """The reason that explains a difference of this kind, if the program has one."""
+    return next((why for why in met(text) if kind.startswith(REASONS[why])), None)
+
+
+def _watched(function: Callable[..., Any], watch: Callable[..., str | None], found: dict[str, None]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        why = watch(*args, **kwargs)
+        if why is not None and why not in RAISED:
+            found[why] = None
+        try:
+            return function(*args, **kwargs)
+        except Exception:
+            if why in RAISED:
+                found[why] = None
+            raise
+
+    return call
+
+
+def _watches() -> Iterator[tuple[Any, str, Callable[..., str | None]]]:
+    tensor = importlib.import_module("pellucid.core.tensor")
+    public = importlib.import_module("pellucid.core.public")
+    reverse = importlib.import_module("pellucid.core.reverse")
+
+    def late(x: Any, value: Any = True) -> str | None:
+        views = () if x._ver is None else x._ver.views or ()
+        return LATE if any((v := ref()) is not None and v._view.base is x and v._rg != value for ref in views) else None
+
+    def grown(x: Any, *sizes: Any, **named: Any) -> str | None:
+        shape = sizes[0] if sizes and isinstance(sizes[0], (tuple, list)) else sizes
+        return GROWN if math.prod(shape) > x.numel() else None
+
+    operands: list[Any] = []
+
+    def read(out: Any, arguments: Any, *rest: Any) -> None:
+        operands[:] = [x for given in arguments for x in (given if isinstance(given, (list, tuple)) else (given,))]
+
+    def written(out: Any, result: Any, *rest: Any) -> str | None:
+        if isinstance(out, tensor.Tensor) and out.shape != result.shape and any(out is x for x in operands):
+            return OPERAND
+        return None
+
+    for name in ("logical_not_", "logical_and_", "logical_or_", "logical_xor_"):
+        yield tensor.Tensor, name, lambda x, *others: LOGICAL if x.requires_grad else None
+    yield importlib.import_module("pellucid.api.gradients"), "set_requires_grad", late
+    yield tensor, "set_requires_grad", late
+    yield tensor.Tensor, "resize_", grown
+    yield public, "check_out", read
+    yield public, "into", written
+    yield reverse, "backward", lambda *args, **named: HALF
+    package, functional = importlib.import_module("pellucid"), importlib.import_module("pellucid.nn.functional")
+    yield package, "take_along_dim", lambda *args, **named: OUTSIDE
+    for name in ("batch_norm", "instance_norm"):
+        yield functional, name, lambda x, *args, **named: None if x.numel() else NOTHING
+    for space in (package, importlib.import_module("pellucid.func")):
+        yield space, "vmap", lambda *args, **named: MAPPED

@@ -1,0 +1,129 @@
+"""The graphs that PyTorch's operator database leaves in both libraries: names of nodes, and what `next_functions` shows of them.
+
+`graphs.json` names the operators whose graphs are not PyTorch's yet. Most of them are several operations here where PyTorch has one
+(`glu`, `mvlgamma`), or the other way round (`linear` has no node for the weight's transpose). An operator that is not in the list must
+have PyTorch's graph in each sample; one that has it must not stay in the list.
+"""
+
+import json
+import types
+from pathlib import Path
+
+import pytest
+
+import pellucid
+
+torch = pytest.importorskip("torch")
+op_db = pytest.importorskip("torch.testing._internal.common_methods_invocations").op_db
+
+SAMPLES = 4  # of each operator
+LIMIT = 60  # nodes of a graph
+DIFFER = set(json.loads((Path(__file__).parent / "graphs.json").read_text()))
+
+
+def full_name(op):
+    return op.name + (f"/{op.variant_test_name}" if op.variant_test_name else "")
+
+
+def converted(x, leaves):
+    """The same argument for Pellucid; `leaves` gets the pairs of tensors."""
+    if isinstance(x, torch.Tensor):
+        t = pellucid.from_numpy(x.detach().resolve_conj().resolve_neg().numpy().copy())
+        leaves.append((x, t.requires_grad_(x.requires_grad)))
+        return t
+    if isinstance(x, (torch.dtype, torch.memory_format, torch.layout)):
+        return getattr(pellucid, str(x).split(".")[1])
+    if isinstance(x, torch.device):
+        return pellucid.device(str(x))
+    if isinstance(x, (list, tuple)):
+        return type(x)(converted(v, leaves) for v in x)
+    if isinstance(x, dict):
+        return {k: converted(v, leaves) for k, v in x.items()}
+    if callable(x):
+        raise ValueError("a function")
+    return x
+
+
+def rebound(function):
+    """A function of the database's own, on Pellucid."""
+    names = dict(function.__globals__)
+    for name, value in function.__globals__.items():
+        if value is torch:
+            names[name] = pellucid
+        elif value is torch.nn.functional:
+            names[name] = pellucid.nn.functional
+    cells = [
+        types.CellType(rebound(c.cell_contents))
+        if isinstance(c.cell_contents, types.FunctionType) and (c.cell_contents.__module__ or "").startswith("torch.testing")
+        else c
+        for c in function.__closure__ or ()
+    ]
+    return types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, tuple(cells) or None)
+
+
+def counterpart(op):
+    if isinstance(op.op, types.FunctionType) and op.op.__module__.startswith("torch.testing"):
+        return rebound(op.op)
+    for path in (op.name, f"Tensor.{op.name}", f"Tensor.{op.name}_"):
+        found = pellucid
+        for part in path.split("."):
+            found = getattr(found, part, None)
+        if found is not None:
+            return found
+    return None
+
+
+def tensors_in(result, kind):
+    if isinstance(result, kind):
+        return [result]
+    return [t for part in result for t in tensors_in(part, kind)] if isinstance(result, (list, tuple)) else []
+
+
+def graph_of(t, leaves):
+    """The graph under a tensor as text: `MulBackward0(x0, -)`."""
+    left = [LIMIT]
+
+    def text(node, index):
+        if node is None:
+            return "-"
+        if node.name().endswith("AccumulateGrad"):
+            return f"x{leaves.get(id(node.variable), '?')}"
+        left[0] -= 1
+        if left[0] < 0:
+            return "..."
+        return f"{node.name()}({', '.join(text(*edge) for edge in node.next_functions)}){f'.{index}' if index else ''}"
+
+    if t.grad_fn is None:
+        return "leaf" if t.requires_grad else "constant"
+    return text(t.grad_fn, t.output_nr)
+
+
+def graphs(op):
+    """The graphs of a few samples: PyTorch's, Pellucid's."""
+    kind = torch.float64 if torch.float64 in op.supported_backward_dtypes("cpu") else torch.float32
+    function = counterpart(op)
+    for k, sample in enumerate(op.sample_inputs("cpu", kind, requires_grad=True)):
+        if k == SAMPLES:
+            return
+        pairs = []
+        arguments = converted((sample.input, *sample.args), pairs)
+        named = converted(sample.kwargs, pairs)
+        torch.manual_seed(0)
+        theirs = tensors_in(op.op(sample.input, *sample.args, **sample.kwargs), torch.Tensor)
+        pellucid.manual_seed(0)
+        ours = tensors_in(function(*arguments, **named), pellucid.Tensor)
+        first, second = ({id(pair[side]): n for n, pair in enumerate(pairs)} for side in (0, 1))
+        yield [graph_of(t, first) for t in theirs], [graph_of(t, second) for t in ours]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("op", [op for op in op_db if op.supports_autograd], ids=full_name)
+def test_graphs_are_those_of_pytorch(op):
+    try:
+        differences = [(a, b) for a, b in graphs(op) if a != b]
+    except Exception as error:  # an operator that is not there, or refuses the sample
+        differences = [("", f"{type(error).__name__}: {error}")]
+    if full_name(op) in DIFFER:
+        assert differences, "its graphs are PyTorch's now: take it out of graphs.json"
+    else:
+        assert not differences
