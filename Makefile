@@ -7,6 +7,9 @@
 #   make docs        the documentation as a site, in build/docs
 #   make notebooks   run the tutorials and store what they show
 #   make oracle      the comparison with PyTorch, in an environment of its own
+#   make distributed several ranks: every collective on 2, 3 and 4, faults, and PyTorch's gloo beside it
+#   make torchsuite  PyTorch's own unit tests, where they are in the folder TORCHSUITE=...
+#   make tours       libraries written for PyTorch, with PyTorch and with Pellucid in its place
 #   make fuzz        random operations, programs and files for SECONDS=60 each, from SEED=...
 #   make bench       the benchmarks, side by side with PyTorch
 #   make stub        write the generated stub anew
@@ -19,6 +22,8 @@ SECONDS ?= 60
 SEED ?=
 FUZZ_ARGS ?=
 PYTEST_ARGS ?=
+TORCHSUITE ?= ../shared/torchsuite
+TORCHSUITE_ARGS ?= --limit 120 --budget 900
 TORCH := torch==2.13.0
 
 # Many small tensors in two worker processes: threads of the array library would only get in each other's way.
@@ -31,7 +36,7 @@ DOCS := .venv-docs/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz lint docs-check docs notebooks oracle bench stub clean
+.PHONY: help demo test fuzz lint docs-check docs notebooks oracle distributed torchsuite tours bench stub clean
 
 help:
 	@sed -n 's/^#  *make /make /p' Makefile
@@ -50,14 +55,14 @@ help:
 .venv-oracle/installed: pyproject.toml
 	@test -n "$(PYTHON)"
 	$(PYTHON) -m venv --clear .venv-oracle
-	$(ORACLE)/python $(PIP_INSTALL) $(TORCH) expecttest hypothesis onnx onnxruntime onnxscript pytest pytest-xdist scipy
+	$(ORACLE)/python $(PIP_INSTALL) $(TORCH) expecttest hypothesis mpi4py mpich onnx onnxruntime onnxscript pytest pytest-xdist scipy
 	$(ORACLE)/python $(PIP_INSTALL) --editable .
 	@touch $@
 
 .venv-docs/installed: pyproject.toml
 	@test -n "$(PYTHON)"
 	$(PYTHON) -m venv --clear .venv-docs
-	$(DOCS)/python $(PIP_INSTALL) --editable '.[docs]'
+	$(DOCS)/python $(PIP_INSTALL) --editable '.[docs,mpi]'
 	@touch $@
 
 demo: .venv/installed
@@ -78,11 +83,30 @@ docs-check: .venv/installed-dev
 docs: .venv-docs/installed
 	$(DOCS)/python tools/docs/website.py build/docs
 
-notebooks: .venv/installed
+notebooks: .venv/installed-dev
 	$(BIN)/python tools/docs/notebooks.py --write docs/tutorials/*.ipynb
 
 oracle: .venv-oracle/installed
 	$(ORACLE)/python -m pytest -n 2 --dist loadfile -m oracle tests/oracle $(PYTEST_ARGS)
+
+distributed: .venv-oracle/installed
+	PELLUCID_TEST_RANKS=2,3,4 $(ORACLE)/python -m pytest tests/distributed tests/check/ranks tests/oracle/test_distributed.py $(PYTEST_ARGS)
+
+torchsuite: .venv-oracle/installed
+	@mkdir -p build
+	IMPL=pellucid $(ORACLE)/python $(TORCHSUITE)/run.py --path . --json build/torchsuite.json $(TORCHSUITE_ARGS)
+	$(ORACLE)/python tools/torchsuite_floor.py build/torchsuite.json tests/oracle/torchsuite.json
+
+.venv-tours/installed: pyproject.toml tests/oracle/tours/requirements.txt
+	@test -n "$(PYTHON)"
+	$(PYTHON) -m venv --clear .venv-tours
+	.venv-tours/bin/python $(PIP_INSTALL) $(TORCH)
+	.venv-tours/bin/python $(PIP_INSTALL) pytest -r tests/oracle/tours/requirements.txt
+	.venv-tours/bin/python $(PIP_INSTALL) --editable .
+	@touch $@
+
+tours: .venv-tours/installed
+	.venv-tours/bin/python -m pytest -m oracle tests/oracle/test_tours.py $(PYTEST_ARGS)
 
 fuzz: .venv-oracle/installed
 	$(ORACLE)/python tests/fuzz/run.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(FUZZ_ARGS)
@@ -94,4 +118,4 @@ stub: .venv/installed-dev
 	$(BIN)/python tools/gen_stub.py
 
 clean:
-	rm -rf .venv .venv-oracle .venv-docs .venv-wheel build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oracle .venv-docs .venv-tours .venv-wheel build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -112,10 +112,11 @@ def compare(theirs: types.ModuleType, ours: types.ModuleType) -> Iterator[tuple[
 def document(rows: Sequence[tuple[str, int, list[str]]]) -> str:
     """The tables of docs/missing.md."""
     lines = [
-        "# Names of PyTorch that are missing",
+        "# Unsupported PyTorch APIs",
         "",
         "Written by `tools/missing_names.py`, which compares the public names of PyTorch 2.13 with this package's.",
-        "A name that is there may still refuse what it cannot do; it then says so itself.",
+        "A name that exists may still refuse some arguments; its error then says which.",
+        "`pellucid compat train.py` lists what a script uses of these names.",
         "",
         "| namespace | names in PyTorch | here | missing |",
         "|---|---|---|---|",

@@ -17,6 +17,7 @@ html_theme = "furo"
 html_title = f"Pellucid {release}".strip()
 html_static_path = ["_static"]
 html_css_files = ["pellucid.css"]
+html_js_files = ["excerpts.js"]
 html_extra_path = ["_extra"]
 html_copy_source = False
 html_show_sphinx = False

@@ -25,14 +25,14 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
-from docstrings import docstring, prose, signature_lines, signature_text  # noqa: E402  (beside this file)
+import formulas  # noqa: E402  (beside this file)
+from docstrings import docstring, prose, signature_lines, signature_text  # noqa: E402
 
 import pellucid  # noqa: E402  (of this checkout)
 from pellucid import dtypes  # noqa: E402
 from pellucid.core.primitive import PRIMITIVES, Primitive  # noqa: E402
 from pellucid.core.public import FUNCTIONS, METHODS, PROPERTIES  # noqa: E402
 from pellucid.core.tensor import Tensor, make_tensor  # noqa: E402
-from pellucid.debug.pictures.stepping import rule_text  # noqa: E402
 from pellucid.onnx.module import supported_operators  # noqa: E402
 
 OPERATORS = frozenset(supported_operators())
@@ -40,18 +40,18 @@ OPERATORS = frozenset(supported_operators())
 # Pages of functions: title, and the files whose functions they hold (patterns of paths in the package; the first that fits).
 CHAPTERS = {
     "random": ("Random numbers", "ops/create/random ops/create/gamma"),
-    "create": ("Making tensors", "api/construct api/new ops/create/*"),
+    "create": ("Creating tensors", "api/construct api/new ops/create/*"),
     "arithmetic": (
         "Arithmetic and rounding",
         "ops/pointwise/arith ops/pointwise/power ops/pointwise/rounding ops/pointwise/minmax ops/pointwise/bitwise ops/pointwise/complex",
     ),
     "elementary": ("Exponentials, logarithms, trigonometry", "ops/pointwise/explog ops/pointwise/trig"),
     "special": ("Special functions", "special ops/pointwise/special*"),
-    "compare": ("Comparisons and choice", "ops/pointwise/compare"),
-    "sort": ("Order and search", "ops/reduce/sort ops/reduce/search"),
+    "compare": ("Comparisons and selection", "ops/pointwise/compare"),
+    "sort": ("Sorting and searching", "ops/reduce/sort ops/reduce/search"),
     "activation": ("Activations and softmax", "ops/pointwise/activation ops/reduce/softmax"),
     "matmul": ("Matrix products", "ops/linalg/matmul ops/linalg/einsum ops/reduce/distance"),
-    "reduce": ("Sums, means, extremes", "ops/reduce/* ops/pointwise/basic"),
+    "reduce": ("Reductions: sums, means, maxima", "ops/reduce/* ops/pointwise/basic"),
     "linalg": ("Linear algebra", "linalg ops/linalg/*"),
     "join": ("Joining and repeating", "ops/shape/join"),
     "shape": ("Shapes and views", "ops/shape/*"),
@@ -59,7 +59,7 @@ CHAPTERS = {
     "fft": ("Fourier transforms", "fft ops/signal/*"),
     "conv": ("Convolution, pooling, resampling", "ops/nn/conv ops/nn/pool ops/nn/windows ops/nn/resample"),
     "norm": (
-        "Linear maps, normalisation, dropout, attention",
+        "Linear maps, normalization, dropout, attention",
         "ops/nn/linear ops/nn/norm ops/nn/dropout ops/nn/attention nn/_attention ops/nn/embedding ops/nn/rnn",
     ),
     "loss": ("Losses", "ops/nn/loss ops/nn/loss_pairs"),
@@ -74,17 +74,18 @@ CHAPTERS = {
 
 # Pages of modules: what `__all__` names, or what is public and defined in the package.
 MODULES = {
-    "nn": "Modules",
-    "nn.init": "Initial values",
+    "nn": "Layers, losses and containers",
+    "nn.init": "Initialization",
     "nn.utils": "Helpers for modules",
     "optim": "Optimizers",
     "optim.lr_scheduler": "Learning-rate schedules",
-    "optim.swa_utils": "Averages of models",
+    "optim.swa_utils": "Weight averaging",
     "utils.data": "Data sets and loaders",
-    "datasets": "Data sets from files",
-    "autograd": "Differentiation",
+    "datasets": "Data sets from local files",
+    "autograd": "Automatic differentiation",
     "autograd.functional": "Jacobians and Hessians",
-    "func": "Functions of functions",
+    "func": "Function transforms",
+    "fx": "Symbolic tracing",
     "distributions": "Probability distributions",
     "masked": "Masked reductions",
     "amp": "Mixed precision",
@@ -93,12 +94,12 @@ MODULES = {
     "utils.tensorboard": "TensorBoard files",
     "export": "Export",
     "onnx": "ONNX",
-    "interop": "Under PyTorch's name",
+    "interop": "Use as torch",
     "profiler": "Profiler",
-    "testing": "Help for tests",
+    "testing": "Testing",
     "compiler": "Compiler",
-    "check": "Rules for programs",
-    "debug": "Seeing what a program does",
+    "check": "Bug rules",
+    "debug": "Debugging and visualization",
     "scalar": "The scalar engine",
 }
 
@@ -242,11 +243,8 @@ def differentiable(op: Primitive) -> str:
 
 
 def gradient_rules(op: Primitive) -> list[str]:
-    """The gradient rules that are short expressions, as they stand in the source: `input`: `g * F.cos(input)`."""
-    if not isinstance(op.vjp, dict):
-        return []
-    texts = {a: rule_text(op, k) for k, a in enumerate(op.args) if a in op.vjp}
-    return [f"`{a}`: `{text}`" for a, text in texts.items() if text and len(text) < 100]
+    """The gradient rules that are short expressions: `input`: `g * cos(input)`."""
+    return [f"`{a}`: `{text}`" for a, text in formulas.gradients(op).items()]
 
 
 def exported_as(op: Primitive) -> str:
@@ -300,20 +298,39 @@ def source_link(path: Path, line: int) -> str:
 
 
 # ---- pages -----------------------------------------------------------------------------------
+def head(anchor: str, title: str, above: str, above_title: str) -> Iterator[str]:
+    """The beginning of the page of one name. It is in no list of the sidebar, which would become too long; its chapter leads to it."""
+    yield from ["---", "orphan: true", "---", "", f"({anchor})=", f"# {title.replace('_', chr(92) + '_')}", ""]
+    yield from [f"[Reference](html:index.html) / [{above_title}](html:{above}.html)", ""]
+
+
+def first_sentence(text: str) -> str:
+    """What stands beside a name in a list."""
+    block = inspect.cleandoc(text).split("\n\n")[0]
+    if block.lstrip().startswith(">>>"):
+        return ""
+    return re.sub(r"(?<!\\)\|", r"\\|", prose(re.split(r"(?<=[.:;])\s", " ".join(block.split()))[0].rstrip(":;")))
+
+
+def name_row(anchor: str, shown: str, about: str) -> str:
+    return f'| <a id="{anchor}"></a>[`{shown}`](html:{anchor}.html) | {first_sentence(about)} |'
+
+
 def function_text(entry: Entry) -> Iterator[str]:
     title = entry.names[0]
     method = title.startswith("Tensor.")
-    yield f"({entry.anchor})="
-    yield f"## {title.replace('_', chr(92) + '_')}"
-    yield ""
+    chapter = chapter_of(entry)
+    yield from head(entry.anchor, title, chapter, CHAPTERS[chapter][0])
     yield from signature_lines(entry.function, title, method)
     others = entry.names[1:]
     if others:
         yield f"Also: {', '.join(f'`{n}`' for n in others)}."
     short = title.rpartition(".")[2]
     related = [e for e in entries() if e is not entry and e.names[0].rpartition(".")[2] == short]
-    if related:
-        yield f"See also: {', '.join(f'[`{e.names[0]}`](html:{chapter_of(e)}.html#{e.anchor})' for e in related)}."
+    links = [f"[`{e.names[0]}`](html:{e.anchor}.html)" for e in related]
+    links += [f"[`nn.{name}`](html:{slug('nn.' + name)}-class.html)" for name in modules_of(short)]
+    if links:
+        yield f"See also: {', '.join(links)}."
     if entry.inplace:
         yield f"In place: {', '.join(f'`{n}`' for n in entry.inplace)}."
     yield ""
@@ -366,18 +383,23 @@ def facts(entry: Entry) -> Iterator[str]:
     own = {name.rpartition(".")[2] for name in entry.names}
     main = next((op for op in entry.records if op.name in own), None)
     if main is not None:
+        computed = formulas.forward(main)
+        if computed:
+            rows.append(("Formula", f"`out = {computed}`"))
         rows.append(("Operation", f"[`{main.name}`](html:operations.html#op-{slug(main.name)})"))
         rows.append(("Gradient for", differentiable(main)))
         rules = gradient_rules(main)
         if rules:
-            rows.append(("Gradient", "<br>".join(rules)))
+            rows.append(("Gradient (`g`: of `out`)", "<br>".join(rules)))
         if main.onnx is not None:
             rows.append(("ONNX", exported_as(main)))
         shapes = shapes_of(main)
         if shapes:
             rows.append(("Shapes", "; ".join(shapes)))
     elif entry.records:
-        rows.append(("Made of", ", ".join(f"[`{op.name}`](html:operations.html#op-{slug(op.name)})" for op in entry.records[:8])))
+        rows.append(
+            ("Composed of", ", ".join(f"[`{op.name}`](html:operations.html#op-{slug(op.name)})" for op in entry.records[:8]))
+        )
         if len(entry.records) == 1:
             rows.append(("Gradient for", differentiable(entry.records[0])))
     rows.append(("Source", source_link(*entry.home)))
@@ -424,9 +446,78 @@ def operations_page() -> str:
     return "\n".join([*lines, ""])
 
 
+@functools.cache
+def _used_by_modules() -> dict[str, list[str]]:
+    """Classes of nn by the functions that their `forward` calls."""
+    found: dict[str, list[str]] = {}
+    for name in pellucid.nn.modules.__all__ if hasattr(pellucid.nn.modules, "__all__") else dir(pellucid.nn):
+        cls = getattr(pellucid.nn, name, None)
+        code = getattr(getattr(cls, "forward", None), "__code__", None)
+        if inspect.isclass(cls) and code is not None:
+            for word in code.co_names:
+                found.setdefault(word, []).append(name)
+    return found
+
+
+def modules_of(function: str) -> list[str]:
+    """The classes of nn that call a function of nn.functional, nearest in name first."""
+    names = [name for name in _used_by_modules().get(function, []) if name in getattr(pellucid.nn, "__all__", dir(pellucid.nn))]
+    plain = function.replace("_", "")
+    return sorted(names, key=lambda n: (plain not in n.lower(), n))[:6]
+
+
+def functions_of(cls: type) -> list[Entry]:
+    """The functions of nn.functional that a module's `forward` calls."""
+    code = getattr(getattr(cls, "forward", None), "__code__", None)
+    words = code.co_names if code is not None else ()
+    return [e for e in entries() if any(n.startswith("nn.functional.") and n.rpartition(".")[2] in words for n in e.names)]
+
+
+def module_facts(cls: type) -> Iterator[str]:
+    """What can be told of a class of nn by making one: its parameters; and by what it calls: formula and gradient."""
+    rows = []
+    tensors = formulas.parameters(cls)
+    if tensors:
+        rows.append(("Parameters and buffers", "<br>".join(f"`{name}`: `{shape}`" for name, shape in tensors)))
+    called = functions_of(cls)
+    if called:
+        rows.append(("Computed by", ", ".join(f"[`{e.names[0]}`](html:{e.anchor}.html)" for e in called)))
+    alike = relatives(cls)
+    if alike:
+        rows.append(("See also", ", ".join(f"[`nn.{n}`](html:{slug('nn.' + n)}-class.html)" for n in alike)))
+    for entry in called[:1] if len(called) == 1 else []:
+        own = {name.rpartition(".")[2] for name in entry.names}
+        for op in [op for op in entry.records if op.name in own][:1]:
+            text = formulas.forward(op)
+            rows += [("Formula", f"`out = {text}`")] if text else []
+            rules = gradient_rules(op)
+            rows += [("Gradient (`g`: of `out`)", "<br>".join(rules))] if rules else []
+    if rows:
+        yield from ["| | |", "|---|---|", *(f"| {a} | {b.replace('|', chr(92) + '|')} |" for a, b in rows), ""]
+
+
+def _shown(call: str, name: str) -> Iterator[str]:
+    """A call and what it gives, unless it fails or draws random numbers."""
+    if not hasattr(pellucid.nn, name):
+        return
+    before = pellucid.get_rng_state()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            shown = repr(eval(call, {"torch": pellucid}))
+    except Exception:
+        return  # it wants other arguments
+    if pellucid.equal(before, pellucid.get_rng_state()) and len(shown) < 1000:
+        yield from ["```python", ">>> import pellucid as torch", f">>> {call}", shown, "```", ""]
+
+
 def class_text(cls: type, name: str) -> Iterator[str]:
     yield from signature_lines(cls, name)
     yield from docstring(inspect.getdoc(cls) or "")
+    if issubclass(cls, pellucid.nn.Module):
+        if ">>>" not in (inspect.getdoc(cls) or ""):
+            yield from _shown(f"torch.nn.{cls.__name__}()(torch.tensor([[-1.0, 0.5], [2.0, 3.0]]))", cls.__name__)
+        yield from module_facts(cls)
     methods = []
     for key, value in vars(cls).items():
         function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
@@ -445,34 +536,90 @@ def shown_name(name: str) -> str:
     return f"pellucid.{name}" if name in ("check", "debug", "interop", "scalar") else f"torch.{name}"
 
 
-def module_page(name: str, title: str) -> str:
+def module_pages(name: str, title: str) -> dict[str, str]:
+    """The page of a module, and one of each name in it."""
     module = importlib.import_module(f"pellucid.{name}")
     shown = shown_name(name)
     lines = [f"# {title}: `{shown}`", ""]
     lines += docstring(module.__doc__ or "")
     names = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
-    for key in sorted(names, key=str.lower):
+    groups: dict[str, list[str]] = {}
+    texts: dict[str, str] = {}
+    for key in sorted(dict.fromkeys(names), key=str.lower):
         value = getattr(module, key)
         if not (inspect.isclass(value) or inspect.isfunction(value)) or not str(value.__module__).startswith("pellucid"):
             continue
         full = f"{shown.removeprefix('torch.')}.{key}"
-        lines += [f"({slug(full)}{'-class' * inspect.isclass(value)})=", f"## {key.replace('_', chr(92) + '_')}", ""]
+        anchor = slug(full) + "-class" * inspect.isclass(value)
+        group = group_of(value) if name == "nn" else ""
+        groups.setdefault(group, []).append(name_row(anchor, key, inspect.getdoc(value) or ""))
+        own = list(head(anchor, full, name.replace(".", "-"), title))
         if inspect.isclass(value):
-            lines += class_text(value, full)
+            own += class_text(value, full)
         else:
-            lines += [*signature_lines(value, full), *docstring(inspect.getdoc(value) or "")]
+            own += [*signature_lines(value, full), *docstring(inspect.getdoc(value) or "")]
+        texts[f"{anchor}.md"] = "\n".join([*own, ""])
         target = inspect.unwrap(value)
         try:
             path, line = Path(inspect.getfile(target)), inspect.getsourcelines(target)[1]
         except (OSError, TypeError):
             continue
-        lines += [f"Source: {source_link(path, max(line, 1))}", ""]
-    return "\n".join(lines)
+        texts[f"{anchor}.md"] += f"Source: {source_link(path, max(line, 1))}\n"
+    for group in sorted(groups, key=[*LAYERS, "Others", ""].index):
+        lines += [*([f"## {group}", ""] if group else []), "| name | |", "|---|---|", *groups[group], ""]
+    return {f"{name.replace('.', '-')}.md": "\n".join([*lines, ""]), **texts}
+
+
+# Groups of torch.nn's page, by the file that defines a class.
+LAYERS = {
+    "Containers": "module container parameter",
+    "Linear layers": "linear",
+    "Convolution": "conv",
+    "Pooling": "pooling",
+    "Padding": "padding",
+    "Activations": "activation",
+    "Normalization": "batchnorm instancenorm normalization",
+    "Dropout": "dropout",
+    "Recurrent layers": "rnn",
+    "Attention and Transformers": "attention transformer",
+    "Embeddings": "sparse",
+    "Losses": "loss adaptive",
+    "Distances": "distance",
+    "Shapes and resampling": "flatten fold channelshuffle pixelshuffle upsampling",
+    "Lazy layers": "lazy",
+}
+
+
+def group_of(value: Any) -> str:
+    file = str(value.__module__).rpartition(".")[2]
+    return next((title for title, files in LAYERS.items() if file in files.split()), "Others")
+
+
+def relatives(cls: type, most: int = 6) -> list[str]:
+    """Classes of nn that differ in the number of dimensions, or in being lazy: Conv1d, Conv3d and LazyConv2d for Conv2d."""
+
+    def stem(name: str) -> str:
+        return re.sub(r"(?<=[a-z])[123]d$|Cell$", "", name.removeprefix("Lazy"))
+
+    names = [n for n in getattr(pellucid.nn, "__all__", dir(pellucid.nn)) if inspect.isclass(getattr(pellucid.nn, n, None))]
+    return [n for n in sorted(names) if n != cls.__name__ and stem(n) == stem(cls.__name__)][:most]
+
+
+def lists(page: str) -> list[tuple[str, list[str]]]:
+    """What hangs under a page of the reference in the sidebar: caption and pages."""
+    if page != "index.md":
+        return []
+    filled = {chapter_of(entry) for entry in entries()}
+    return [
+        ("", ["operations.md", "types.md"]),
+        ("Functions", [f"{key}.md" for key in CHAPTERS if key in filled]),
+        ("Modules", [f"{name.replace('.', '-')}.md" for name in MODULES]),
+    ]
 
 
 @functools.cache
 def pages() -> dict[str, str]:
-    """Markdown by path inside the reference: an index, chapters of functions, the operation table, modules."""
+    """Markdown by path inside the reference: an index, chapters, the operation table, modules, and a page of each name."""
     found = entries()
     chapters: dict[str, list[Entry]] = {key: [] for key in CHAPTERS}
     for entry in found:
@@ -481,12 +628,15 @@ def pages() -> dict[str, str]:
     for key, (title, _) in CHAPTERS.items():
         if chapters[key]:
             ordered = sorted(chapters[key], key=lambda e: (SPACES + ("Tensor",)).index(e.names[0].rpartition(".")[0]))
-            lines = [f"# {title}", ""]
+            lines = [f"# {title}", "", "| name | |", "|---|---|"]
             for entry in ordered:
-                lines += function_text(entry)
-            texts[f"{key}.md"] = "\n".join(lines)
+                lines.append(name_row(entry.anchor, entry.names[0], inspect.getdoc(entry.function) or ""))
+                texts[f"{entry.anchor}.md"] = "\n".join(function_text(entry))
+            texts[f"{key}.md"] = "\n".join([*lines, ""])
     for name, title in MODULES.items():
-        texts[f"{name.replace('.', '-')}.md"] = module_page(name, title)
+        for path, text in module_pages(name, title).items():
+            assert path not in texts, path
+            texts[path] = text
     texts["types.md"] = types_page({name.rpartition(".")[2] for entry in found for name in entry.names}, texts)
     texts["operations.md"] = operations_page()
     texts["index.md"] = index_page(chapters)
@@ -505,7 +655,8 @@ def types_page(functions: set[str], texts: dict[str, str]) -> str:
         also = ", ".join(f"`{other}`" for other in others) or "-"
         lines.append(f"| `{name}` | {also} | {dtype.itemsize} | {'truth value' if name == 'bool' else kind} |")
     lines.append("")
-    shown = {heading.replace("\\", "") for text in texts.values() for heading in re.findall(r"^## (\S+)$", text, re.MULTILINE)}
+    headings = (heading for text in texts.values() for heading in re.findall(r"^# (\S+)$", text, re.MULTILINE))
+    shown = {heading.replace("\\", "").rpartition(".")[2] for heading in headings}
     for name in dir(pellucid):
         value = getattr(pellucid, name)
         ours = (inspect.isclass(value) or inspect.isfunction(value)) and str(value.__module__).startswith("pellucid")
@@ -538,7 +689,7 @@ def index_page(chapters: dict[str, list[Entry]]) -> str:
     for key, found in chapters.items():
         if found:
             listed = ", ".join(
-                f"[{e.names[0].removeprefix('torch.').replace('_', chr(92) + '_')}](html:{key}.html#{e.anchor})"
+                f"[{e.names[0].removeprefix('torch.').replace('_', chr(92) + '_')}](html:{e.anchor}.html)"
                 for e in sorted(found, key=lambda e: (not e.names[0].startswith("torch."), e.names[0].lower()))
             )
             lines += [f"**[{CHAPTERS[key][0]}](html:{key}.html)**: {listed}", ""]

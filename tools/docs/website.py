@@ -2,8 +2,9 @@
 
     python tools/docs/website.py build/docs
 
-The pages are all of docs/ (Markdown as it is, tutorials with the outputs and pictures of a run made now), README, CONTRIBUTING, the
-examples, the API reference of `reference.py`, and the source files that pages link to. Links that lead nowhere end the build, and so
+The pages are a landing page and a gallery (`landing.py`, `gallery.py`), all of docs/ (Markdown as it is, tutorials with the outputs and
+pictures of a run made now), README, CONTRIBUTING, the examples, the API reference of `reference.py`, and the source files that pages
+link to. Links that lead nowhere end the build, and so
 does anything that a page would load from another host.
 
 Sphinx with the theme furo makes HTML of them: both are kept well, their search works without a server, and furo loads nothing from
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 import os
 import re
 import shutil
@@ -29,11 +31,43 @@ ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(__file__).resolve().parent
 sys.path.insert(0, str(TOOLS))
 
-import notebooks  # noqa: E402  (beside this file)
+import gallery  # noqa: E402  (beside this file)
+import landing  # noqa: E402
+import notebooks  # noqa: E402
 import reference  # noqa: E402
 
-PAGES = {"README.md": "about.md", "CONTRIBUTING.md": "contributing.md", "docs/README.md": "index.md"}
+PAGES = {"README.md": "about.md", "CONTRIBUTING.md": "contributing.md", "docs/README.md": "overview.md"}
+# The pages for users, in the order of the sidebar; all others are about how Pellucid works inside.
+GUIDES = [
+    f"{name}.md"
+    for name in (
+        "debug",
+        "explain",
+        "check",
+        "errors",
+        "compiler",
+        "distributed",
+        "fx",
+        "onnx",
+        "missing",
+        "benchmarks",
+        "examples",
+    )
+]
+FAMILIES = {
+    "PL1": "Shapes and dtypes",
+    "PL2": "Losses and labels",
+    "PL3": "Gradients and optimizer steps",
+    "PL4": "Train and eval mode",
+    "PL5": "Parameters",
+    "PL6": "Values",
+    "PL7": "Memory",
+    "PL8": "Randomness",
+    "PL9": "Data",
+    "D0": "Distributed training",
+}
 FENCE = re.compile(r"^(`{3,}|~{3,})")
+IMAGE = re.compile(r"!\[([^\[\]]*)\]\(([^()\s]+)\)")
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]`]|`[^`]*`|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 
 
@@ -72,19 +106,26 @@ class Stage:
         for name in ("_static", "_extra"):
             (self.folder / name).mkdir(parents=True)
         shutil.copy(TOOLS / "pellucid.css", self.folder / "_static")
+        shutil.copy(TOOLS / "excerpts.js", self.folder / "_static")
         shutil.copy(TOOLS / "conf.py", self.folder)
         for name, target in self.pages.items():
             path = self.root / name
             if path.suffix == ".md":
                 text = path.read_text(encoding="utf-8")
-                self.write(target, self.links(text, name, target) + (self.contents() if target == "index.md" else ""))
+                self.write(target, self.links(text, name, target))
             elif path.suffix == ".ipynb":
                 self.write(target, self.links(self.tutorial(path, target, run), name, target))
+        self.write("index.md", landing.page(run) + self.contents())
+        self.write("gallery.md", gallery.page())
+        if run:
+            gallery.build(self.extra / "gallery")
         self.write("examples.md", self.links(self.examples(), "examples/README.md", "examples.md"))
         if self.checks:
-            self.write("checks/index.md", self.links(self.check_list(), "docs/checks/README.md", "checks/index.md"))
+            below = self.tree("", [path.name for path in self.checks])
+            self.write("checks/index.md", self.links(self.check_list(), "docs/checks/README.md", "checks/index.md") + below)
         for name, text in reference.pages().items():
-            self.write(f"reference/{name}", self.links(text, f"docs/reference/{name}", f"reference/{name}"))
+            below = "".join(self.tree(*listed) for listed in reference.lists(name))
+            self.write(f"reference/{name}", self.links(text, f"docs/reference/{name}", f"reference/{name}") + below)
         if self.broken:
             raise BrokenLinks("\n".join(self.broken))
 
@@ -94,40 +135,27 @@ class Stage:
         path.write_text(text, encoding="utf-8")
 
     # ---- pages that are put together ---------------------------------------------------------
+    @staticmethod
+    def tree(caption: str, targets: Sequence[str]) -> str:
+        """Pages that hang under another one: in the sidebar they are folded into it, under the index they stand open."""
+        lines = ["", "```{toctree}", ":hidden:", *([f":caption: {caption}"] if caption else []), ""]
+        return "\n".join([*lines, *(t.removesuffix(".md") for t in targets), "```", ""]) if targets else ""
+
     def contents(self) -> str:
         """The site's table of contents, for the index page."""
 
-        def tree(caption: str, targets: Sequence[str]) -> str:
-            lines = [
-                "",
-                "```{toctree}",
-                ":hidden:",
-                f":caption: {caption}",
-                "",
-                *(t.removesuffix(".md") for t in targets),
-                "```",
-                "",
-            ]
-            return "\n".join(lines) if targets else ""
-
         targets = list(self.pages.values())
-        folder = {name: sorted(t for t in targets if t.startswith(f"{name}/")) for name in ("tutorials", "checks")}
-        plain = sorted(t for t in targets if "/" not in t and t not in ("index.md", "about.md", "contributing.md", "examples.md"))
-        rest = sorted(t for t in targets if "/" in t and t.split("/")[0] not in folder)
-        chapters = [f"reference/{key}.md" for key in reference.CHAPTERS if (key != "other" or self._has_other())]
-        modules = [f"reference/{name.replace('.', '-')}.md" for name in reference.MODULES]
+        lessons = sorted(t for t in targets if t.startswith("tutorials/"))
+        listed = {"about.md", "overview.md", "contributing.md", *GUIDES}
+        internals = sorted(t for t in targets if "/" not in t and t not in listed)
+        internals += sorted(t for t in targets if "/" in t and t.split("/")[0] not in ("tutorials", "checks"))
         return "".join([
-            tree("Learn", folder["tutorials"]),
-            tree("Understand", ["about.md", *plain, *rest, "examples.md", "contributing.md"]),
-            tree("Checks", sorted(folder["checks"], key=lambda t: (t != "checks/index.md", t))),
-            tree("Reference", ["reference/index.md", "reference/operations.md", "reference/types.md"]),
-            tree("Functions", chapters),
-            tree("Modules", modules),
+            self.tree("Start", [*(t for t in ("about.md", "overview.md") if t in targets), "gallery.md"]),
+            self.tree("Learn", lessons),
+            self.tree("Guides", [t for t in GUIDES if t in targets]),
+            self.tree("Look up", [*(["checks/index.md"] if self.checks else []), "reference/index.md"]),
+            self.tree("Internals", [*internals, *(t for t in targets if t == "contributing.md")]),
         ])  # fmt: skip
-
-    @staticmethod
-    def _has_other() -> bool:
-        return any(reference.chapter_of(entry) == "other" for entry in reference.entries())
 
     def examples(self) -> str:
         lines = [
@@ -142,16 +170,26 @@ class Stage:
         return "\n".join([*lines, ""])
 
     def check_list(self) -> str:
-        """All rules of `pellucid check`, with what each sees."""
-        lines = ["# What `pellucid check` looks for", "", "| rule | what it sees |", "|---|---|"]
+        """All rules of `pellucid check` by family, each with its summary, or the first sentence of its page."""
+        from pellucid.check import all_rules
+
+        rules = {rule.slug: rule for rule in all_rules()}
+        found: dict[str, list[str]] = {}
         for path in self.checks:
             text = path.read_text(encoding="utf-8")
             title = text.splitlines()[0].removeprefix("# ")
             sees = re.search(r"^## What it sees\n+(.*?)(?:\n\n|\Z)", text, re.MULTILINE | re.DOTALL)
-            about = " ".join(sees[1].split()) if sees else ""
-            first = re.split(r"(?<=[.:]) ", about)[0].replace("|", "\\|")
-            lines.append(f"| [{title}]({path.name}) | {first} |")
-        return "\n".join([*lines, ""])
+            about = re.split(r"(?<=[.:]) ", " ".join(sees[1].split()))[0] if sees else ""
+            rule = rules.get(path.stem)
+            about = f"{rule.summary} ({rule.severity})" if rule else about
+            family = re.search(r"PL\d|D0", title)
+            row = f"| [{title}]({path.name}) | " + (about[:1].upper() + about[1:]).replace("|", "\\|") + " |"
+            found.setdefault(FAMILIES.get(family[0] if family else "", "Others"), []).append(row)
+        lines = ["# What `pellucid check` looks for", ""]
+        for family in (*FAMILIES.values(), "Others"):
+            if family in found:
+                lines += [f"## {family}", "", "| rule | what it reports |", "|---|---|", *found[family], ""]
+        return "\n".join(lines)
 
     def tutorial(self, path: Path, target: str, run: bool) -> str:
         """A notebook as Markdown: cells, what they print, and their pictures."""
@@ -197,27 +235,49 @@ class Stage:
     # ---- links ---------------------------------------------------------------------------------
     def links(self, text: str, origin: str, target: str) -> str:
         """Links as the site needs them; those that lead nowhere go into `broken`."""
-        lines, fence = [], None
+        done: list[str] = []
+        prose: list[str] = []  # lines outside of code, taken together: the text of a link may be broken over two lines
+        fence = None
+
+        def finish() -> None:
+            done.extend(self._outside_code("\n".join(prose), origin, target).split("\n") if prose else [])
+            prose.clear()
+
         for line in text.splitlines():
             marker = FENCE.match(line.lstrip())
+            if fence is None and not marker and line.strip():
+                prose.append(line)
+                continue
+            finish()
             if fence is None and marker:
                 fence = marker[1]
             elif fence is not None and line.strip().startswith(fence):
                 fence = None
-            elif fence is None:
-                line = self._outside_code(line, origin, target)
-            lines.append(line)
-        return "\n".join([*lines, ""])
+            done.append(line)
+        finish()
+        return "\n".join([*done, ""])
 
-    def _outside_code(self, line: str, origin: str, target: str) -> str:
+    def _outside_code(self, paragraph: str, origin: str, target: str) -> str:
+        paragraph = IMAGE.sub(lambda found: self._image(found[1], found[2], origin, target), paragraph)
         pieces, at = [], 0
-        for found in LINK.finditer(line):
-            before = line[at : found.start()]
-            if before.count("`") % 2:  # it stands in code
+        for found in LINK.finditer(paragraph):
+            before = paragraph[at : found.start()]
+            if before.count("`") % 2:  # the link stands in code
                 continue
             pieces += [before, self.link(found[1], found[2], origin, target)]
             at = found.end()
-        return "".join([*pieces, line[at:]])
+        return "".join([*pieces, paragraph[at:]])
+
+    def _image(self, text: str, goal: str, origin: str, target: str) -> str:
+        """An image of the repository, copied beside the pages."""
+        path = self.root / os.path.normpath(os.path.join(os.path.dirname(origin), goal))
+        if ":" in goal or not path.is_file():
+            if not goal.startswith(("data:", "_static/")):
+                self.broken.append(f"{origin}: ![{text}]({goal})")
+            return f"![{text}]({goal})"
+        (self.folder / "images").mkdir(exist_ok=True)
+        shutil.copy(path, self.folder / "images")
+        return f"![{text}]({'../' * target.count('/')}images/{path.name})"
 
     def link(self, text: str, goal: str, origin: str, target: str) -> str:
         up = "../" * target.count("/")
@@ -293,6 +353,42 @@ class _Page(HTMLParser):
                 self.goals.append((tag, value))
 
 
+class _Text(HTMLParser):
+    """The words of a page's article, without headings of the site, code of scripts and marks of links."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self._inside = self._silent = 0
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self._inside += tag == "article"
+        self._silent += tag in ("script", "style", "svg", "iframe")
+        if tag not in ("a", "b", "code", "em", "i", "span", "strong", "sup", "sub"):
+            self.words.append(" ")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside -= tag == "article"
+        self._silent -= tag in ("script", "style", "svg", "iframe")
+
+    def handle_data(self, data: str) -> None:
+        if self._inside and not self._silent:
+            self.words.append(data.replace("\N{PILCROW SIGN}", " "))
+
+
+def texts(folder: Path, most: int = 6000) -> str:
+    """The beginnings of all pages as a script, from which the search page takes excerpts: a page opened as a file may not fetch others."""
+    found = {}
+    for path in sorted(folder.rglob("*.html")):
+        name = path.relative_to(folder).with_suffix("").as_posix()
+        if name.startswith(("source/", "gallery/", "_")) or name in ("search", "genindex"):
+            continue
+        page = _Text()
+        page.feed(path.read_text(encoding="utf-8"))
+        found[name] = " ".join("".join(page.words).split())[:most]
+    return "const PAGE_TEXTS = " + json.dumps(found, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c") + ";\n"
+
+
 def check(folder: Path) -> list[str]:
     """Sentences about links in a built site that lead nowhere, and about what would be loaded from another host."""
     pages: dict[Path, _Page] = {}
@@ -338,6 +434,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments: list[Any] = ["-q", "-W", "--keep-going", "-E", "-j", "auto", "-b", "html", staged.folder, folder]
     status = build_main([str(a) for a in arguments])
     shutil.rmtree(folder / ".doctrees", ignore_errors=True)
+    (folder / "_static" / "texts.js").write_text(texts(folder), encoding="utf-8")
     wrong = check(folder)
     print("\n".join(wrong), file=sys.stderr)
     pages = len(list(folder.rglob("*.html")))
