@@ -72,6 +72,7 @@ class RankWatch:
         """Replace what tells of ranks; `hooks` puts it back."""
         torch = self.recorder.torch
         hooks.replace(torch.distributed, "init_process_group", self._joining)
+        hooks.replace(torch.distributed, "destroy_process_group", self._leaving)
         self.collectives.install(hooks)
         self.metrics.install(hooks)
         parallel = torch.nn.parallel.DistributedDataParallel
@@ -91,6 +92,15 @@ class RankWatch:
             return result
 
         return init_process_group
+
+    def _leaving(self, old: Any) -> Any:
+        def destroy_process_group(*args: Any, **kwargs: Any) -> Any:
+            # Said here, since it may be over before the next look: others may wait for this rank until their time is up.
+            if self.journal is not None and not self.recorder.idle:
+                self.say("at", s=self.site(self.recorder.site()))
+            return old(*args, **kwargs)
+
+        return destroy_process_group
 
     def _begin(self) -> None:
         dist = self.recorder.torch.distributed
@@ -121,7 +131,8 @@ class RankWatch:
         while self.journal is journal:
             frame: Any = sys._current_frames().get(main)
             while frame is not None and self.recorder.is_library(frame.f_code.co_filename):
-                frame = frame.f_back
+                # Above it is who started the check, not the program.
+                frame = None if frame.f_code.co_name == "check_script" else frame.f_back
             if frame is not None:
                 here = (frame.f_code, frame.f_lineno or frame.f_code.co_firstlineno)
                 if here != last:

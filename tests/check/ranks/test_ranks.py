@@ -212,3 +212,15 @@ def test_three_ranks_a_module_and_steps(tmp_path):
     assert findings[0]["evidence"]["ranks"] == [0, 1, 2]
     status, findings, _, _ = command("--nproc", "2", "-m", "package.nothing", PYTHONPATH=f"{ROOT}:{tmp_path}")
     assert status != 0 and findings == []
+
+
+@needs_mpi
+def test_the_line_of_a_rank_is_one_of_the_program(tmp_path, batch):
+    """Who started the check stands above the program on the stack, and is no place of it."""
+    for path, folder in batch.items():
+        for rank in merge.Job(folder).ranks:
+            places = {rank.place(event["s"]).file for event in rank.all("at")}
+            assert not any(file.endswith("batch.py") for file in places), (path, places)
+    missing = next(path for path in batch if case(path) == "rank-missing/buggy")
+    gone = merge.Job(batch[missing]).rank(1)
+    assert gone.line_at(gone.end).line == expected(missing)[0][1]
