@@ -10,9 +10,9 @@ from numpy import ndarray
 
 from .. import config
 from ..ir.formula import FORMULAS, Formula
-from .native import SERVED, activation, kernels, ufuncs
+from .native import SERVED, SMALL, activation, kernels, ufuncs
 
-__all__ = ["clip_numbers", "cube", "cumsum", "exp", "log", "take_along_axis", "triangle"]
+__all__ = ["clip_numbers", "cube", "cumprod", "cumsum", "exp", "log", "take_along_axis", "triangle"]
 
 _F32 = np.dtype(np.float32)
 _LARGE = 1 << 12  # elements from which a generated kernel is worth loading
@@ -71,13 +71,29 @@ def clip_numbers(x: Any, low: Any, high: Any) -> Any:
 
 def cumsum(x: Any, axis: int, dtype: Any = None) -> Any:
     """As `np.cumsum`, but float32 is added in float64 and rounded at the end."""
+    made = _running("cumsum", x, axis, dtype)
+    if made is not None:
+        return made
     if x.dtype is not _F32 or dtype is not None:
         return np.add.accumulate(x, axis, dtype)
-    if config.kernels and x.size:
-        made = kernels.ordering.scan.cumsum(x, axis)
-        if made is not None:
-            return made
     return np.add.accumulate(x, axis, np.float64).astype(np.float32)
+
+
+def cumprod(x: Any, axis: int, dtype: Any = None) -> Any:
+    """As `np.cumprod`, but float32 is multiplied in float64 and rounded at the end."""
+    made = _running("cumprod", x, axis, dtype)
+    if made is not None:
+        return made
+    if x.dtype is not _F32 or dtype is not None:
+        return np.multiply.accumulate(x, axis, dtype)
+    return np.multiply.accumulate(x, axis, np.float64).astype(np.float32)
+
+
+def _running(name: str, x: Any, axis: int, dtype: Any) -> Any:
+    """By a kernel; None where there is none."""
+    if (dtype is None or dtype is x.dtype) and x.size >= SMALL and type(x) is ndarray and config.kernels:
+        return getattr(kernels.ordering.scan, name)(x, axis)
+    return None
 
 
 @functools.lru_cache(1024)

@@ -27,7 +27,7 @@ __all__ = ["Function", "Module", "Value", "Var", "constant", "element", "lanes",
 
 _NAME = re.compile(r"@([\w.]+)")
 _VECTOR = re.compile(r"<(\d+) x (\w+)>")
-BYTES = {"float": 4, "double": 8, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "ptr": 8}
+BYTES = {"float": 4, "double": 8, "i128": 16, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "ptr": 8}
 
 # How dtypes are held in registers and in memory.
 REGISTER = {

@@ -285,7 +285,7 @@ def multinomial(i: Instruction, ex: Executable) -> Native | str:
         return OTHER
     valid, search, argmax = (getattr(normals, f"{name}_{ctype}") for name in ("weights", "search", "argmax"))
     rows, searched, few = weights.size // n, bool(given["replacement"]) and k > 1, k <= order.MOST
-    ranked = order.native("largest" if few else "sort") if ctype == "float" else None
+    ranked = order.native("largest" if few else "sort", dtype)
     if valid is None or search is None or argmax is None or not searched and (k > n or k > 1 and ranked is None):
         return OTHER
     title = f"{k} of {n} places for {rows} rows"
@@ -306,9 +306,9 @@ def multinomial(i: Instruction, ex: Executable) -> Native | str:
         if ranked is None:
             schedule.native(jit.address(argmax), [ratios, to, rows, n], title)
             return
-        arguments: list[Any] = [ratios, schedule.room(4 * out.size), to, *order.numbers(n, k, 1, True, False)]
+        arguments: list[Any] = [ratios, schedule.room(ITEMSIZE[dtype] * out.size), to, *order.numbers(n, k, 1, True, False)]
         if not few:
-            arguments.append(schedule.room(order.scratch(n, team(ex))))
+            arguments.append(schedule.room(order.scratch(n, team(ex), ITEMSIZE[dtype])))
         schedule.native(ranked, ["team", *arguments, rows, max(1, order.GRAIN // n)], title)
 
     return Native(emit, f"multinomial of {rows} rows", weights.nbytes + out.nbytes, 40 * weights.size)

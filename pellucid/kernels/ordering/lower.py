@@ -13,9 +13,9 @@ from . import order, scan, search, select
 
 
 def _serves(x: Any, *out: Any) -> bool:
-    """Whether these are a float32 value with dimensions, and results in order."""
-    good = isinstance(x, Value) and x.dtype == "float32" and x.shape and x.size and not any(s % 4 for s in x.strides)
-    return bool(good) and max(x.shape) < 1 << 31 and all(v.contiguous and v.dtype in ("float32", "int64") for v in out)
+    """Whether these are a value with dimensions that has kernels, and results in order."""
+    good = isinstance(x, Value) and x.dtype in order.KINDS and x.shape and x.size and not any(s % ITEMSIZE[x.dtype] for s in x.strides)
+    return bool(good) and max(x.shape) < 1 << 31 and all(v.contiguous and v.dtype in (x.dtype, "int64") for v in out)
 
 
 def _ordered(i: Instruction, ex: Executable, dim: int, k: int, largest: bool) -> Native | str:
@@ -24,7 +24,7 @@ def _ordered(i: Instruction, ex: Executable, dim: int, k: int, largest: bool) ->
     dim %= len(x.shape)
     few = 0 < k <= order.MOST and i.op != "sort"
     name = ("largest" if largest else "smallest") if few else "sort"
-    function = order.native(name)
+    function = order.native(name, x.dtype)
     if function is None or not _serves(x, values, index) or not values.size:
         return OTHER
     n = x.shape[dim]
@@ -34,7 +34,7 @@ def _ordered(i: Instruction, ex: Executable, dim: int, k: int, largest: bool) ->
         arrays = [compact(ex, schedule, x), ex.place(values, schedule), ex.place(index, schedule)]
         sizes: list[Any] = [*order.numbers(n, k, inner, largest, False)]
         if not few:
-            sizes.append(schedule.room(order.scratch(n, team(ex))))
+            sizes.append(schedule.room(order.scratch(n, team(ex), ITEMSIZE[x.dtype])))
         schedule.native(function, ["team", *arrays, *sizes, count, grain], f"{i.op} of {count} lines of {n}")
 
     return Native(emit, f"{i.op} of {count} lines", x.nbytes + values.nbytes + index.nbytes, 0)
@@ -67,14 +67,14 @@ def extreme(i: Instruction, ex: Executable) -> Native | str:
     dim %= len(shape)
     across = order.across(shape, dim)
     name = ("largest" if largest else "smallest") + "_across" * across
-    function, n = order.native(name), shape[dim]
+    function, n = order.native(name, x.dtype), shape[dim]
     if function is None:
         return OTHER
     count, grain, inner = order.lines(shape, dim)
     numbers = order.across_numbers(shape, dim) if across else (*order.numbers(n, 1, inner, largest, True), count, grain)
 
     def emit(schedule: Schedule) -> None:
-        values = room(schedule, count) if len(i.outputs) == 1 else ex.place(i.outputs[0], schedule)
+        values = room(schedule, count, x.dtype) if len(i.outputs) == 1 else ex.place(i.outputs[0], schedule)
         arrays = [compact(ex, schedule, x), values, ex.place(i.outputs[-1], schedule)]
         schedule.native(function, ["team", *arrays, *numbers], f"{i.op} of {count} lines of {n}")
 

@@ -1,8 +1,8 @@
-"""Sorting, the first few in order, and extremes with their places, along one dimension of float32.
+"""Sorting, the first few in order, and extremes with their places, along one dimension of float32, float64, int32 and int64.
 
-An element and its place become one 64-bit number: a whole number that is ordered as the floats are, then the place. Such numbers are
-all different, so the least of them is the first of equals, and any way of sorting keeps equals in their order. NaN comes last in
-ascending order and first in descending order, and is both the largest and the smallest element.
+An element and its place become one number of twice the bits: a whole number that is ordered as the elements are, then the place. Such
+numbers are all different, so the least of them is the first of equals, and any way of sorting keeps equals in their order. NaN comes
+last in ascending order and first in descending order, and is both the largest and the smallest element.
 
     >>> made = first(np.array([[3.0, 5.0, 5.0]], np.float32), 1, 2, largest=True)
     >>> made is None or [a.tolist() for a in made] == [[[5.0, 5.0]], [[1, 2]]]
@@ -13,35 +13,81 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import BYTES, Function, Module, Value, types_of, vector
 
-__all__ = ["MOST", "extreme", "first", "native", "numbers", "scratch", "sort"]
+__all__ = ["KINDS", "MOST", "extreme", "first", "native", "numbers", "scratch", "sort"]
 
-_F32 = np.dtype(np.float32)
+
+class Kind(NamedTuple):
+    """What one dtype is in registers."""
+
+    ctype: str
+
+    @property
+    def floating(self) -> bool:
+        return self.ctype in ("float", "double")
+
+    @property
+    def bits(self) -> int:
+        return 8 * BYTES[self.ctype]
+
+    @property
+    def key(self) -> str:
+        return f"i{self.bits}"
+
+    @property
+    def item(self) -> str:
+        """A key with a place."""
+        return f"i{2 * self.bits}"
+
+    @property
+    def width(self) -> int:
+        return target.host().lanes("double" if self.bits == 64 else "float")
+
+    def better(self, largest: bool) -> str:
+        """How a better element compares; true where one is NaN, too."""
+        return ("u" if self.floating else "s") + ("gt" if largest else "lt")
+
+
+KINDS = types_of("float32 float64 int32 int64")
 MOST = 64  # of the first few: more are sorted
-RUN = 12  # elements that are sorted by insertion
+RUN = 8  # elements that are sorted in registers
+# Batcher's odd-even merges: pairs to put in order, one after the other.
+NETWORK = (
+    (0, 1), (2, 3), (4, 5), (6, 7), (0, 2), (1, 3), (4, 6), (5, 7), (1, 2), (5, 6), (0, 4), (1, 5), (2, 6), (3, 7), (2, 4), (3, 5),
+    (1, 2), (3, 4), (5, 6),
+)  # fmt: skip
 GRAIN = 8192  # elements a chunk
-_LAST, _FIRST = (1 << 31) - 1, -(1 << 31)  # where NaN stands
 
 
-def _packed(f: Function, x: Value, place: Value, flip: Value, nan: Value) -> Value:
-    """An element and its place as one number; `flip` is -1 for descending order, else 0."""
-    bits = f.bitcast(x + 0.0, "i32")  # -0.0 becomes 0.0
-    key = bits ^ ((bits >> 31) & 0x7FFFFFFF) ^ flip
-    key = f.select(x.compare("uno", x), nan, key)
-    return (f.extend(key, "i64") << 32) | place
+def _packed(f: Function, kind: Kind, x: Value, place: Value, flip: Value, nan: Value) -> Value:
+    """An element and its place as one number; `flip` is -1 for descending order, and `nan` where NaN stands first, else 0."""
+    key = x
+    if kind.floating:
+        bits = f.bitcast(x + 0.0, kind.key)  # -0.0 becomes 0.0
+        key = bits ^ ((bits >> (kind.bits - 1)) & ((1 << (kind.bits - 1)) - 1))
+    key = key ^ f.trunc(flip, kind.key)
+    if kind.floating:
+        key = f.select(x.compare("uno", x), f.trunc(nan, kind.key) ^ ((1 << (kind.bits - 1)) - 1), key)
+    return (f.extend(key, kind.item) << kind.bits) | f.extend(place, kind.item)
 
 
-def _insert(f: Function, items: Value, count: Value, item: Value) -> None:
+def _place(f: Function, kind: Kind, items: Value, j: Value) -> Value:
+    """The place in an item."""
+    return f.trunc(f.load(kind.item, items, j), "i64") & 0xFFFFFFFF
+
+
+def _insert(f: Function, kind: str, items: Value, count: Value, item: Value) -> None:
     """Put an item to its place among `count` sorted ones, with room for one more."""
     at = f.var("i64", count)
     with f.loop_while() as go_on:
         here = at.get()
-        before = f.load("i64", items, f.larger(here - 1, 0))
+        before = f.load(kind, items, f.larger(here - 1, 0))
         go_on(here.compare("sgt", 0) & before.compare("sgt", item))
         f.store(before, items, here)
         at.set(here - 1)
@@ -53,41 +99,40 @@ def _lines(f: Function, line: Value, length: Value) -> Value:
     return line // f.inner * length * f.inner + line % f.inner
 
 
-def _deliver(f: Function, items: Value, count: Value, base: Value, to: Value) -> None:
+def _deliver(f: Function, kind: Kind, items: Value, count: Value, base: Value, to: Value) -> None:
     """Elements and places of sorted items."""
     with f.loop(0, count) as j:
-        place = f.load("i64", items, j) & 0xFFFFFFFF
-        f.store(f.load("float", f.x, base + place * f.inner), f.values, to + j * f.inner)
+        place = _place(f, kind, items, j)
+        f.store(f.load(kind.ctype, f.x, base + place * f.inner), f.values, to + j * f.inner)
         f.store(place, f.index, to + j * f.inner)
 
 
-def _emit_first(module: Module, name: str, better: str) -> None:
+def _emit_first(module: Module, name: str, own: Kind, largest: bool) -> None:
     params = {"x": "ptr", "values": "ptr", "index": "ptr", "n": "i64", "k": "i64", "inner": "i64", "flip": "i64", "nan": "i64"}
     f = threads.parallel_export(module, name, {("length" if p == "n" else p): t for p, t in params.items()})
     f.scalar = True
-    width = target.host().lanes("float")
-    kind = vector("float", width)
-    items = f.buffer("i64", MOST + 1)
-    flip, nan = f.trunc(f.flip, "i32"), f.trunc(f.nan, "i32")
+    width, better = own.width, own.better(largest)
+    kind = vector(own.ctype, width)
+    items = f.buffer(own.item, MOST + 1)
     with f.loop(f.begin, f.end) as line:
         base, to = _lines(f, line, f.length), _lines(f, line, f.k)
         have = f.var("i64", 0)
-        bound = f.var("float", 0.0)  # the worst of those that were found
+        bound = f.var(own.ctype, 0)  # the worst of those that were found
 
         def offer(place: Value) -> None:
-            x = f.load("float", f.x, base + place * f.inner)
-            item = _packed(f, x, place, flip, nan)
+            x = f.load(own.ctype, f.x, base + place * f.inner)
+            item = _packed(f, own, x, place, f.flip, f.nan)
             room = have.get().compare("slt", f.k)
-            worst = f.load("i64", items, f.k - 1)
+            worst = f.load(own.item, items, f.k - 1)
             with f.when(room | worst.compare("sgt", item)):
                 count = f.smaller(have.get(), f.k - 1)
-                _insert(f, items, count, item)
+                _insert(f, own.item, items, count, item)
                 have.set(count + 1)
-                last = f.load("i64", items, f.k - 1) & 0xFFFFFFFF
+                last = _place(f, own, items, f.k - 1)
                 with f.when(have.get().compare("eq", f.k)):
-                    bound.set(f.load("float", f.x, base + last * f.inner))
+                    bound.set(f.load(own.ctype, f.x, base + last * f.inner))
 
-        f.store(f.const(0, "i64"), items, f.k - 1)
+        f.store(f.const(0, own.item), items, f.k - 1)
         start = f.var("i64", f.smaller(f.length, f.k))
         with f.loop(0, start.get()) as place:
             offer(place)
@@ -104,27 +149,35 @@ def _emit_first(module: Module, name: str, better: str) -> None:
             start.set(at + width)
         with f.loop(start.get(), f.length) as place:
             offer(place)
-        _deliver(f, items, f.k, base, to)
+        _deliver(f, own, items, f.k, base, to)
     f.ret()
 
 
-def _emit_sort(module: Module) -> None:
+def _emit_sort(module: Module, name: str, own: Kind) -> None:
     params = {"x": "ptr", "values": "ptr", "index": "ptr", "length": "i64", "k": "i64", "inner": "i64", "flip": "i64", "nan": "i64",
               "scratch": "ptr"}  # fmt: skip
-    f = threads.parallel_export(module, "sort", params)
+    f = threads.parallel_export(module, name, params)
     f.scalar = True
-    flip, nan = f.trunc(f.flip, "i32"), f.trunc(f.nan, "i32")
-    own = f.at(f.scratch, f.thread * f.length * 2, "i64")
-    other = f.at(own, f.length, "i64")
+    room = f.at(f.scratch, f.thread * f.length * 2, own.item)
+    other = f.at(room, f.length, own.item)
     with f.loop(f.begin, f.end) as line:
         base, to = _lines(f, line, f.length), _lines(f, line, f.k)
-        with f.loop(0, f.length, RUN) as run:
-            items = f.at(own, run, "i64")
-            with f.loop(0, f.smaller(f.length - run, RUN)) as j:
-                place = run + j
-                x = f.load("float", f.x, base + place * f.inner)
-                _insert(f, items, j, _packed(f, x, place, flip, nan))
-        origin, goal = f.var("ptr", own), f.var("ptr", other)
+
+        def item(place: Value, base: Value = base) -> Value:
+            return _packed(f, own, f.load(own.ctype, f.x, base + place * f.inner), place, f.flip, f.nan)
+
+        whole = f.length - f.length % RUN
+        with f.loop(0, whole, RUN) as run:
+            few = [item(run + j) for j in range(RUN)]
+            for a, b in NETWORK:
+                swap = few[b].compare("slt", few[a])
+                few[a], few[b] = f.select(swap, few[b], few[a]), f.select(swap, few[a], few[b])
+            for j, value in enumerate(few):
+                f.store(value, room, run + j)
+        last = f.at(room, whole, own.item)
+        with f.loop(whole, f.length) as place:
+            _insert(f, own.item, last, place - whole, item(place))
+        origin, goal = f.var("ptr", room), f.var("ptr", other)
         size = f.var("i64", RUN)
         with f.loop_while() as go_on:
             width = size.get()
@@ -132,46 +185,67 @@ def _emit_sort(module: Module) -> None:
             here, there = origin.get(), goal.get()
             with f.loop(0, f.length, width * 2) as left:
                 middle = f.smaller(left + width, f.length)
-                _merge(f, here, there, left, middle, f.smaller(middle + width, f.length))
+                _merge(f, own.item, here, there, left, middle, f.smaller(middle + width, f.length))
             origin.set(there)
             goal.set(here)
             size.set(width * 2)
-        _deliver(f, origin.get(), f.k, base, to)
+        _deliver(f, own, origin.get(), f.k, base, to)
     f.ret()
 
 
-def _merge(f: Function, items: Value, out: Value, left: Value, middle: Value, end: Value) -> None:
-    """Two sorted runs to one."""
-    i, j, to = f.var("i64", left), f.var("i64", middle), f.var("i64", left)
-    with f.loop_while() as go_on:
-        go_on(i.get().compare("slt", middle) & j.get().compare("slt", end))
-        a, b = f.load("i64", items, i.get()), f.load("i64", items, j.get())
+def _merge(f: Function, kind: str, items: Value, out: Value, left: Value, middle: Value, end: Value) -> None:
+    """Two sorted runs to one. Those of one length are merged from both ends at once: neither end comes to the end of a run before it is done."""
+    i, j = f.var("i64", left), f.var("i64", middle)
+
+    def least(to: Value) -> None:
+        a, b = f.load(kind, items, i.get()), f.load(kind, items, j.get())
         second = b.compare("slt", a)
-        f.store(f.select(second, b, a), out, to.get())
+        f.store(f.select(second, b, a), out, to)
         step = f.emit(f"zext i1 {second.name} to i64", "i64")
         j.set(j.get() + step)
         i.set(i.get() + 1 - step)
-        to.set(to.get() + 1)
-    for rest, stop in ((i, middle), (j, end)):
-        with f.loop(rest.get(), stop) as k:
-            f.store(f.load("i64", items, k), out, to.get())
+
+    def both() -> None:
+        p, q = f.var("i64", middle - 1), f.var("i64", end - 1)
+        with f.loop(0, middle - left) as k:
+            least(left + k)
+            a, b = f.load(kind, items, p.get()), f.load(kind, items, q.get())
+            first = b.compare("slt", a)
+            f.store(f.select(first, a, b), out, end - 1 - k)
+            step = f.emit(f"zext i1 {first.name} to i64", "i64")
+            p.set(p.get() - step)
+            q.set(q.get() - 1 + step)
+
+    def one() -> None:
+        to = f.var("i64", left)
+        with f.loop_while() as go_on:
+            go_on(i.get().compare("slt", middle) & j.get().compare("slt", end))
+            least(to.get())
             to.set(to.get() + 1)
+        for rest, stop in ((i, middle), (j, end)):
+            with f.loop(rest.get(), stop) as k:
+                f.store(f.load(kind, items, k), out, to.get())
+                to.set(to.get() + 1)
+
+    f.branch((end - middle).compare("eq", middle - left), both, one)
 
 
-def _emit_across(module: Module, name: str, better: str) -> None:
+def _emit_across(module: Module, name: str, own: Kind, largest: bool) -> None:
     """The extreme of each column of (outer, length, inner), vectors running along `inner`."""
     f = threads.parallel_export(module, name, {"x": "ptr", "values": "ptr", "index": "ptr", "length": "i64", "inner": "i64"})
     f.scalar = True
-    width = target.host().lanes("float")
-    floats, ints, wide = vector("float", width), vector("i32", width), vector("i64", width)
+    width, better = own.width, own.better(largest)
+    elements, ints, wide = vector(own.ctype, width), vector("i32", width), vector("i64", width)
     with f.loop(f.begin, f.end) as o:
-        base, to = f.at(f.x, o * f.length * f.inner), o * f.inner
+        base, to = f.at(f.x, o * f.length * f.inner, own.ctype), o * f.inner
 
         def column(i: Value, mask: Value | None, base: Value = base, to: Value = to) -> None:
-            best, place = f.var(floats, f.load(floats, base, i, mask=mask)), f.var(ints, f.const(0, ints))
+            best, place = f.var(elements, f.load(elements, base, i, mask=mask)), f.var(ints, f.const(0, ints))
             with f.loop(1, f.length) as j:
-                x, known = f.load(floats, base, j * f.inner + i, mask=mask), best.get()
-                wins = x.compare(better, known) & known.compare("ord", known)
+                x, known = f.load(elements, base, j * f.inner + i, mask=mask), best.get()
+                wins = x.compare(better, known)
+                if own.floating:
+                    wins = wins & known.compare("ord", known)
                 best.set(f.select(wins, x, known))
                 place.set(f.select(wins, f.splat(f.trunc(j, "i32"), ints), place.get()))
             f.store(best.get(), f.values, to + i, mask=mask)
@@ -183,38 +257,34 @@ def _emit_across(module: Module, name: str, better: str) -> None:
 
 def _build(name: str) -> str:
     module = Module()
-    _emit_first(module, "largest", "ugt")  # true where one is NaN, too
-    _emit_first(module, "smallest", "ult")
-    _emit_across(module, "largest_across", "ugt")
-    _emit_across(module, "smallest_across", "ult")
-    _emit_sort(module)
+    for dtype, ctype in KINDS.items():
+        own = Kind(ctype)
+        for side in ("largest", "smallest"):
+            _emit_first(module, f"{side}.{dtype}", own, side == "largest")
+            _emit_across(module, f"{side}_across.{dtype}", own, side == "largest")
+        _emit_sort(module, f"sort.{dtype}", own)
     return module.text(name)
 
 
-_lib = jit.Library(
-    "order",
-    _build,
-    {
-        "largest": "paaaiiiiiii", "smallest": "paaaiiiiiii", "sort": "paaaiiiiiaii", "largest_across": "paaaiiii",
-        "smallest_across": "paaaiiii",
-    },
-)  # fmt: skip
+_SIGNATURES = {"largest": "paaaiiiiiii", "sort": "paaaiiiiiaii", "largest_across": "paaaiiii"}
+_SIGNATURES |= {name.replace("largest", "smallest"): types for name, types in _SIGNATURES.items()}
+_lib = jit.Library("order", _build, {f"{name}.{dtype}": types for name, types in _SIGNATURES.items() for dtype in KINDS})
 
 
-def native(name: str) -> int | None:
-    """The address of `largest`, `smallest` or `sort`; None where it cannot be compiled."""
-    function = getattr(_lib, name)
+def native(name: str, dtype: str = "float32") -> int | None:
+    """The address of `largest`, `smallest`, their forms across, or `sort`; None for other dtypes, and where it cannot be compiled."""
+    function = getattr(_lib, f"{name}.{dtype}") if dtype in KINDS else None
     return None if function is None else jit.address(function)
 
 
 def numbers(n: int, k: int, inner: int, largest: bool, extreme: bool) -> tuple[int, ...]:
     """Arguments of the kernels: sizes, the order, and where NaN stands (`extreme`: first, as the smallest element too)."""
-    return n, k, inner, -1 if largest else 0, _FIRST if largest or extreme else _LAST
+    return n, k, inner, -1 if largest else 0, -1 if largest or extreme else 0
 
 
-def scratch(n: int, team: int) -> int:
-    """Bytes of working memory that `sort` needs for so many threads."""
-    return 16 * n * team
+def scratch(n: int, team: int, itemsize: int = 4) -> int:
+    """Bytes of working memory that `sort` needs for so many threads, for elements of so many bytes."""
+    return 4 * itemsize * n * team
 
 
 def lines(shape: Sequence[int], dim: int) -> tuple[int, int, int]:
@@ -223,9 +293,15 @@ def lines(shape: Sequence[int], dim: int) -> tuple[int, int, int]:
     return math.prod(shape[:dim]) * inner, max(1, GRAIN // max(1, shape[dim])), inner
 
 
-def _serves(x: np.ndarray, name: str) -> bool:
-    fits = x.dtype is _F32 and x.size > 0 and x.flags.c_contiguous and (x.size < 1 << 31 or max(x.shape) < 1 << 31)
-    return fits and getattr(_lib, name) is not None
+def _kernel(x: np.ndarray, name: str) -> Any:
+    """The kernel that serves an array; None where there is none."""
+    kind = x.dtype
+    if kind not in _NAMES or not x.size or not x.flags.c_contiguous or (x.size >= 1 << 31 and max(x.shape) >= 1 << 31):
+        return None
+    return getattr(_lib, f"{name}.{_NAMES[kind]}")
+
+
+_NAMES = {np.dtype(name): name for name in KINDS}
 
 
 def first(x: np.ndarray, dim: int, k: int, largest: bool, extreme: bool = False) -> tuple[np.ndarray, np.ndarray] | None:
@@ -235,11 +311,11 @@ def first(x: np.ndarray, dim: int, k: int, largest: bool, extreme: bool = False)
     """
     shape = x.shape
     n = shape[dim]
-    if not 0 < k <= n or k > MOST or not _serves(x, "largest" if largest else "smallest"):
+    kernel = _kernel(x, "largest" if largest else "smallest") if 0 < k <= n and k <= MOST else None
+    if kernel is None:
         return None
     values, index = _results(x, dim, k)
     inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
-    kernel = _lib.largest if largest else _lib.smallest
     kernel(threads.team(), x, values, index, *numbers(n, k, inner, largest, extreme), x.size // n, GRAIN // n or 1)
     return values, index
 
@@ -248,11 +324,11 @@ def extreme(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray, np.ndar
     """The largest (or smallest) along a dimension, which is kept with size one, and the first place of it; NaN wins."""
     if not across(x.shape, dim):
         return first(x, dim, 1, largest, True)
-    if not _serves(x, "largest_across"):
+    kernel = _kernel(x, "largest_across" if largest else "smallest_across")
+    if kernel is None:
         return None
     values, index = _results(x, dim, 1)
-    function = _lib.largest_across if largest else _lib.smallest_across
-    function(threads.team(), x, values, index, *across_numbers(x.shape, dim))
+    kernel(threads.team(), x, values, index, *across_numbers(x.shape, dim))
     return values, index
 
 
@@ -269,16 +345,17 @@ def across_numbers(shape: Sequence[int], dim: int) -> tuple[int, ...]:
 
 def sort(x: np.ndarray, dim: int, descending: bool, k: int | None = None) -> tuple[np.ndarray, np.ndarray] | None:
     """Sorted along a dimension, and the int64 places; the first `k` of them. None where it is not served."""
-    if not _serves(x, "sort"):
+    kernel = _kernel(x, "sort")
+    if kernel is None:
         return None
     n = x.shape[dim]
     values, index = _results(x, dim, n if k is None else k)
     count, grain, inner = lines(x.shape, dim)
-    room = np.empty(scratch(n, threads.get_num_threads()), np.uint8)
-    _lib.sort(threads.team(), x, values, index, *numbers(n, n if k is None else k, inner, descending, False), room, count, grain)
+    room = np.empty(scratch(n, threads.get_num_threads(), x.itemsize), np.uint8)
+    kernel(threads.team(), x, values, index, *numbers(n, n if k is None else k, inner, descending, False), room, count, grain)
     return values, index
 
 
 def _results(x: np.ndarray, dim: int, k: int) -> tuple[np.ndarray, np.ndarray]:
     shape = (*x.shape[:dim], k, *x.shape[dim + 1 :])
-    return np.empty(shape, _F32), np.empty(shape, np.int64)
+    return np.empty(shape, x.dtype), np.empty(shape, np.int64)

@@ -23,6 +23,7 @@ __all__ = ["cumprod", "cumprod_backward", "cumsum", "native", "numbers"]
 _CTYPES = types_of("float32 float64 int64")
 GRAIN = 16384  # elements a chunk
 WIDE = 8  # lines side by side from which on vectors run across them
+TOGETHER = 8  # lines that are gone along at once: each element waits for the one before it in its line
 
 
 def _accumulated(f: Function, kind: str, total: Value, x: Value) -> Value:
@@ -33,13 +34,22 @@ def _lines(module: Module, kind: str, ctype: str) -> None:
     """`kind.type(team, x, out, length, inner, n, grain)` over n lines of an array (outer, length, inner)."""
     wide = "double" if ctype == "float" else ctype
     f = threads.parallel_export(module, f"{kind}.{ctype}", {"x": "ptr", "out": "ptr", "length": "i64", "inner": "i64"})
-    with f.loop(f.begin, f.end) as line:
-        start = line // f.inner * f.length * f.inner + line % f.inner
-        total = f.var(wide, int(kind == "cumprod"))
+
+    def along(first: Value, count: int) -> None:
+        lines = [first + u for u in range(count)]
+        starts = [line // f.inner * f.length * f.inner + line % f.inner for line in lines]
+        totals = [f.var(wide, int(kind == "cumprod")) for _ in lines]
         with f.loop(0, f.length) as i:
-            at = start + i * f.inner
-            total.set(_accumulated(f, kind, total.get(), f.extend(f.load(ctype, f.x, at), wide)))
-            f.store(f.trunc(total.get(), ctype), f.out, at)
+            for start, total in zip(starts, totals):
+                at = start + i * f.inner
+                total.set(_accumulated(f, kind, total.get(), f.extend(f.load(ctype, f.x, at), wide)))
+                f.store(f.trunc(total.get(), ctype), f.out, at)
+
+    whole = f.end - (f.end - f.begin) % TOGETHER
+    with f.loop(f.begin, whole, TOGETHER) as line:
+        along(line, TOGETHER)
+    with f.loop(whole, f.end) as line:
+        along(line, 1)
     f.ret()
 
 
@@ -116,7 +126,7 @@ def numbers(name: str, shape: Sequence[int], dim: int) -> tuple[int, ...]:
     length, inner, outer = shape[dim], math.prod(shape[dim + 1 :]), math.prod(shape[:dim])
     if _is_across(name, shape, dim):
         return length, inner, outer, max(1, GRAIN // max(1, length * inner))
-    return length, inner, outer * inner, max(1, GRAIN // max(1, length))
+    return length, inner, outer * inner, max(TOGETHER, GRAIN // max(1, length))
 
 
 def _run(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | None:

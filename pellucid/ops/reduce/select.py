@@ -25,7 +25,6 @@ from .._samples import REAL, Sample, cases, draw
 from ._reduction import everyday_dim, kept, numpy_names
 from .basic import max_all_op, min_all_op, whole
 
-_F32 = np.dtype(np.float32)
 
 
 # ---- elements by position along a dimension ---------------------------------------------------
@@ -131,7 +130,7 @@ def _extreme_op(which: str) -> Any:
         if x.size < 1024 and type(x) is np.ndarray:
             place = x.argmax if which == "max" else x.argmin
             return reduce(x, dim, None, None, keepdim), place(dim, keepdims=keepdim)
-        if type(x) is np.ndarray and x.dtype is _F32 and config.kernels:
+        if type(x) is np.ndarray and config.kernels:
             made = kernels.ordering.order.extreme(x, dim, which == "max")
             if made is not None:
                 return made if keepdim else (np.squeeze(made[0], dim), np.squeeze(made[1], dim))

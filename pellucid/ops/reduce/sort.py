@@ -24,7 +24,6 @@ from ..pointwise.basic import underivable
 from ._reduction import everyday_dim, numpy_names
 from .select import chosen_grad
 
-_F32 = np.dtype(np.float32)
 
 
 def order_of(x: Any, dim: int, descending: bool) -> Any:
@@ -51,7 +50,7 @@ def _sort(xp: Any, x: Any, *, dim: int, descending: bool) -> Any:
         return x.copy(), np.zeros((), np.int64)
     if type(x) is np.ndarray and x.dtype in HALVES and x.size >= SMALL:  # their order is that in float32
         return in_float32(_sort, xp, x, dim=dim, descending=descending)
-    if type(x) is np.ndarray and x.dtype is _F32 and x.size >= SMALL and config.kernels:
+    if type(x) is np.ndarray and x.size >= SMALL and config.kernels:
         made = kernels.ordering.order.sort(x, dim, descending)
         if made is not None:
             return made
@@ -87,7 +86,7 @@ def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool) -> Any:
     n = x.shape[dim]
     if type(x) is np.ndarray and x.dtype in HALVES and x.size >= SMALL:
         return in_float32(_topk, xp, x, k=k, dim=dim, largest=largest)
-    if type(x) is np.ndarray and x.dtype is _F32 and (x.size >= SMALL or k > 1) and config.kernels:
+    if type(x) is np.ndarray and (x.size >= SMALL or k > 1) and config.kernels:
         made = kernels.ordering.order.first(x, dim, k, largest)
         if made is not None:
             return made

@@ -8,7 +8,12 @@ SHAPES = [(1,), (5,), (3, 7), (4, 64), (2, 100, 3), (3, 17, 5), (2, 1000), (2, 4
 
 def filled(shape, kind):
     rng = np.random.default_rng(len(shape))
-    x = rng.standard_normal(shape).astype(np.float32)
+    if kind.startswith("int"):
+        x = rng.integers(-9, 9, shape).astype(kind)
+        x.flat[0], x.flat[-1] = np.iinfo(x.dtype).min, np.iinfo(x.dtype).max
+        return x
+    x = rng.standard_normal(shape).astype(np.float64 if kind == "double" else np.float32)
+    kind = "special" if kind == "double" else kind
     if kind == "ties":
         return np.round(2 * x) / 2
     if kind == "special":
@@ -25,7 +30,7 @@ def order_of(x, dim, descending):
     return x.shape[dim] - 1 - np.flip(flipped, dim)
 
 
-@pytest.mark.parametrize("kind", ["plain", "ties", "special"])
+@pytest.mark.parametrize("kind", ["plain", "ties", "special", "double", "int32", "int64"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_sorting_and_the_first_few(shape, kind, thread_count):
     x = filled(shape, kind)
@@ -41,7 +46,7 @@ def test_sorting_and_the_first_few(shape, kind, thread_count):
                 np.testing.assert_array_equal(values, np.take_along_axis(x, index, dim))
 
 
-@pytest.mark.parametrize("kind", ["plain", "ties", "special"])
+@pytest.mark.parametrize("kind", ["plain", "ties", "special", "double", "int32", "int64"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_extremes(shape, kind, thread_count):
     x = filled(shape, kind)
@@ -62,6 +67,6 @@ def test_nothing_but_the_worst():
 def test_what_is_not_served():
     x = np.ones((3, 4), np.float32)
     assert order.sort(x.T, 0, False) is None
-    assert order.sort(x.astype(np.float64), 0, False) is None
+    assert order.sort(x.astype(np.int16), 0, False) is None
     assert order.first(np.ones((2, 100), np.float32), 1, order.MOST + 1, True) is None
     assert order.extreme(np.ones((0, 4), np.float32), 1, True) is None
