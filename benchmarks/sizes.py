@@ -293,7 +293,11 @@ case("fft", ("float32", "float64", "complex64"), lambda o: lambda f=o.lib.fft.ff
 case("conj", ("complex64",), lambda o: lambda x=o.x: x.conj() + x)
 case("angle", ("complex64",), lambda o: lambda x=o.x: x.angle())
 case("real", ("complex64",), lambda o: lambda x=o.x: x.real + 1)
-case("inv", ("float32", "float64", "complex64"), lambda o: lambda f=o.lib.linalg.inv, x=o.lib.eye(len(o.square)) + o.square.detach() * 0.001: f(x))
+case(
+    "inv",
+    ("float32", "float64", "complex64"),
+    lambda o: lambda f=o.lib.linalg.inv, x=o.lib.eye(len(o.square)) + o.square.detach() * 0.001: f(x),
+)
 
 case("zeros", ALL, lambda o: lambda f=o.lib.zeros, s=(o.rows, o.columns), k=o.x.dtype: f(s, dtype=k))
 case("full", ALL, lambda o: lambda f=o.lib.full, s=(o.rows, o.columns), k=o.x.dtype: f(s, 2, dtype=k))
@@ -392,7 +396,9 @@ def main() -> None:
                 work()
             except Exception as error:
                 if lib is pellucid:
-                    refused.append((kind, size, name, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"))
+                    refused.append(
+                        (kind, size, name, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+                    )
                 break
             sides.append(work)
         if len(sides) < 2:

@@ -66,33 +66,40 @@ def conv_weight_grad(g: Any, x: Any, w_shape: Any, stride: Any, padding: Pads, d
     return conv_reference.conv_weight_grad(g, x, w_shape, stride, padding, dilation, groups)
 
 
+def _pooled(name: str, x: Any, *args: Any) -> Any:
+    """A pooling by a kernel; None where there is none. float32 in order has the faster ones."""
+    if not config.kernels or type(x) is not np.ndarray:
+        return None
+    direct = kernels.pooling.direct
+    fast = x.dtype is _F32 and not direct.side_by_side(x)
+    made = getattr(kernels.pooling.call, name)(x, *args) if fast else None
+    return getattr(direct, name)(x, *args) if made is None else made
+
+
 @_in_float32
 def max_pool(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> tuple[Any, Any]:
     """Largest value of each window and its flat position in the input's spatial dimensions."""
-    if x.dtype is _F32 and config.kernels:
-        made = kernels.pooling.call.max_pool(x, kernel, stride, padding, dilation, ceil_mode)
-        if made is not None:
-            return made
+    made = _pooled("max_pool", x, kernel, stride, padding, dilation, ceil_mode)
+    if made is not None:
+        return made
     return pool_reference.max_pool(x, kernel, stride, padding, dilation, ceil_mode)
 
 
 @_in_float32
 def max_pool_grad(g: Any, index: Any, x_shape: Any) -> Any:
     """Gradient of `max_pool`: `g` added at the winners."""
-    if g.dtype is _F32 and config.kernels:
-        made = kernels.pooling.call.max_pool_grad(g, index, x_shape)
-        if made is not None:
-            return made
+    made = _pooled("max_pool_grad", g, index, x_shape)
+    if made is not None:
+        return made
     return pool_reference.max_pool_grad(g, index, x_shape)
 
 
 @_in_float32
 def avg_pool(x: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor: Any) -> Any:
     """Mean of each window."""
-    if x.dtype is _F32 and config.kernels:
-        made = kernels.pooling.call.avg_pool(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
-        if made is not None:
-            return made
+    made = _pooled("avg_pool", x, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
+    if made is not None:
+        return made
     return pool_reference.avg_pool(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
 
 
@@ -101,10 +108,9 @@ def avg_pool_grad(
     g: Any, x_shape: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor: Any
 ) -> Any:
     """Gradient of `avg_pool`."""
-    if g.dtype is _F32 and config.kernels:
-        made = kernels.pooling.call.avg_pool_grad(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
-        if made is not None:
-            return made
+    made = _pooled("avg_pool_grad", g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
+    if made is not None:
+        return made
     return pool_reference.avg_pool_grad(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
 
 

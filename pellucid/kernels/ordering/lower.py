@@ -14,7 +14,9 @@ from . import order, scan, search, select
 
 def _serves(x: Any, *out: Any) -> bool:
     """Whether these are a value with dimensions that has kernels, and results in order."""
-    good = isinstance(x, Value) and x.dtype in order.KINDS and x.shape and x.size and not any(s % ITEMSIZE[x.dtype] for s in x.strides)
+    good = (
+        isinstance(x, Value) and x.dtype in order.KINDS and x.shape and x.size and not any(s % ITEMSIZE[x.dtype] for s in x.strides)
+    )
     return bool(good) and max(x.shape) < 1 << 31 and all(v.contiguous and v.dtype in (x.dtype, "int64") for v in out)
 
 

@@ -26,7 +26,6 @@ from ._reduction import everyday_dim, kept, numpy_names
 from .basic import max_all_op, min_all_op, whole
 
 
-
 # ---- elements by position along a dimension ---------------------------------------------------
 def put_along_array(xp: Any, src: Any, index: Any, shape: tuple[int, ...], dim: int, unique: bool) -> Any:
     """Zeros of `shape` with `src` added at positions `index` along `dim`."""

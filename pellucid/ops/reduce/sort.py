@@ -25,7 +25,6 @@ from ._reduction import everyday_dim, numpy_names
 from .select import chosen_grad
 
 
-
 def order_of(x: Any, dim: int, descending: bool) -> Any:
     """Indices that sort `x` along `dim`, equals in their order; NaN last, or first when descending."""
     if not descending:

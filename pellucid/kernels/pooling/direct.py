@@ -1,0 +1,303 @@
+"""Pooling window by window: float64 and int64, and tensors whose channels lie side by side (channels_last), which float32 has here too.
+
+Arrays are (N, C, *spatial) with up to three spatial dimensions. Where the windows of outputs begin inside the input, and how many of
+their taps are inside, is looked up in a table for each dimension, so a window never leaves the input. Planes in order are read along
+their last dimension with gathered vectors, channels that lie side by side with vectors along the channels. Results are laid out as the
+input is. Every function returns None where it does not serve its arguments.
+
+>>> made = max_pool(np.array([[[3.0, 1.0, 2.0, 5.0]]]), 2, None, 0, 1, False)
+>>> made is None or [a.ravel().tolist() for a in made] == [[3.0, 5.0], [0, 3]]
+True
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...llvm import jit, target, threads
+from ...llvm.emit import BYTES, Function, Module, Value, types_of, vector
+from ..convolution.geometry import PoolGeometry, pool_geometry
+
+__all__ = ["avg_pool", "avg_pool_grad", "max_pool", "max_pool_grad", "side_by_side"]
+
+GRAIN = 4096  # taps a chunk
+_CTYPES = types_of("float32 float64 int64")
+_FLOATS = types_of("float32 float64")
+_FEW_CHANNELS = 4  # side by side, below which planes are read instead
+_SIZES = ("d", "h", "w", "out_d", "out_h", "out_w", "step_d", "step_h", "step_w", "taps", "inner")
+
+
+def _floating(ctype: str) -> bool:
+    return ctype in ("float", "double")
+
+
+class _Window:
+    """The running maximum and its place, or the running sum, of a vector of windows."""
+
+    def __init__(self, f: Function, ctype: str, width: int, place: Value | None) -> None:
+        self.f, self.kind, self.places = f, vector(ctype, width), vector("i64", width)
+        self.floating = _floating(ctype)
+        lowest = -math.inf if self.floating else -(1 << 63)
+        self.best = f.var(self.kind, f.const(0 if place is None else lowest, self.kind))
+        self.place = None if place is None else f.var(self.places, place)
+
+    def take(self, value: Value, at: Value, live: Value | None = None) -> None:
+        f, best = self.f, self.best.get()
+        if self.place is None:
+            self.best.set(best + (value if live is None else f.select(live, value, f.const(0, self.kind))))
+            return
+        wins = value.compare("ogt" if self.floating else "sgt", best)
+        if self.floating:
+            wins = wins | value.compare("uno", value)
+        if live is not None:
+            wins = wins & live
+        self.best.set(f.select(wins, value, best))
+        self.place.set(f.select(wins, at, self.place.get()))
+
+    def deliver(self, to: Value, mask: Value | None, divisor: Value | None) -> None:
+        """What was found; the mean where a divisor is given."""
+        f, best = self.f, self.best.get()
+        f.store(best if divisor is None else best / divisor, f.out, to, mask=mask)
+        if self.place is not None:
+            f.store(self.place.get(), f.index, to, mask=mask)
+
+
+def _emit(module: Module, name: str, ctype: str, maximum: bool, across: bool) -> None:
+    """A task is a row of outputs of a plane: all numbers (plane, depth, row)."""
+    pointers = ("x", "out", "index" if maximum else "divisors", "table")
+    f = threads.parallel_export(module, name, {**dict.fromkeys(pointers, "ptr"), **dict.fromkeys(_SIZES, "i64")})
+    width = target.host().lanes("double" if BYTES[ctype] == 8 else "float")
+    kind, places = vector(ctype, width), vector("i64", width)
+    rows = f.out_d * f.out_h
+    first_h, first_w = f.out_d * 2, (f.out_d + f.out_h) * 2
+    with f.loop(f.begin, f.end) as task:
+        rest = task % rows
+        a, b = rest // f.out_h, rest % f.out_h
+        d0, nd = f.load("i64", f.table, a), f.load("i64", f.table, f.out_d + a)
+        h0, nh = f.load("i64", f.table, first_h + b), f.load("i64", f.table, first_h + f.out_h + b)
+        x = f.at(f.x, task // rows * f.d * f.h * f.w * f.inner, ctype)
+        to, cell = task * f.out_w * f.inner, rest * f.out_w
+
+        def line(t: Value, u: Value, d0: Value = d0, h0: Value = h0) -> Value:
+            return ((d0 + t * f.step_d) * f.h + h0 + u * f.step_h) * f.w
+
+        first = (d0 * f.h + h0) * f.w
+
+        def along(j: Value, mask: Value | None, x: Value = x, to: Value = to, cell: Value = cell, first: Value = first,
+                  nd: Value = nd, nh: Value = nh, line: Any = line) -> None:  # fmt: skip
+            w0 = f.load(places, f.table, first_w + j, mask=mask)
+            nw = f.load(places, f.table, first_w + f.out_w + j, mask=mask)
+            window = _Window(f, ctype, width, f.splat(first, places) + w0 if maximum else None)
+            with f.loop(0, nd) as t, f.loop(0, nh) as u:
+                base = f.splat(line(t, u), places) + w0
+                with f.loop(0, f.taps) as v:
+                    live, at = nw.compare("sgt", f.splat(v, places)), base + f.splat(v * f.step_w, places)
+                    window.take(f.gather(kind, f.addresses(x, at, ctype), live, BYTES[ctype]), at, live)
+            window.deliver(to + j, mask, None if maximum else f.load(kind, f.divisors, cell + j, mask=mask, other=1))
+
+        def side_by_side(j: Value, x: Value = x, to: Value = to, cell: Value = cell, first: Value = first, nd: Value = nd,
+                         nh: Value = nh, line: Any = line) -> None:  # fmt: skip
+            w0, nw = f.load("i64", f.table, first_w + j), f.load("i64", f.table, first_w + f.out_w + j)
+            divisor = None if maximum else f.splat(f.load(ctype, f.divisors, cell + j), kind)
+
+            def channels(i: Value, mask: Value | None) -> None:
+                window = _Window(f, ctype, width, f.splat(first + w0, places) if maximum else None)
+                with f.loop(0, nd) as t, f.loop(0, nh) as u, f.loop(0, nw) as v:
+                    at = line(t, u) + w0 + v * f.step_w
+                    window.take(f.load(kind, x, at * f.inner + i, mask=mask), f.splat(at, places))
+                window.deliver(to + j * f.inner + i, mask, divisor)
+
+            f.vector_loop(f.inner, width, channels)
+
+        if across:
+            with f.loop(0, f.out_w) as j:
+                side_by_side(j)
+        else:
+            f.vector_loop(f.out_w, width, along)
+    f.ret()
+
+
+def _emit_max_grad(module: Module, name: str, ctype: str) -> None:
+    f = threads.parallel_export(module, name, {"g": "ptr", "index": "ptr", "out": "ptr", "size": "i64", "windows": "i64"})
+    with f.loop(f.begin, f.end) as plane:
+        out, start = f.at(f.out, plane * f.size, ctype), plane * f.windows
+        with f.loop(0, f.size) as i:
+            f.store(f.const(0, ctype), out, i)
+        with f.loop(0, f.windows) as i:
+            place = f.load("i64", f.index, start + i)
+            f.store(f.load(ctype, out, place) + f.load(ctype, f.g, start + i), out, place)
+    f.ret()
+
+
+def _emit_avg_grad(module: Module, name: str, ctype: str) -> None:
+    """Windows that overlap add their shares to an element from the last window to the first, which is from the first tap to the last."""
+    f = threads.parallel_export(
+        module, name, {**dict.fromkeys(("g", "out", "divisors", "table"), "ptr"), **dict.fromkeys(_SIZES, "i64")}
+    )
+    size, cells = f.d * f.h * f.w, f.out_d * f.out_h * f.out_w
+    first_h, first_w = f.out_d * 2, (f.out_d + f.out_h) * 2
+    with f.loop(f.begin, f.end) as plane:
+        out = f.at(f.out, plane * size, ctype)
+        with f.loop(0, size) as i:
+            f.store(f.const(0, ctype), out, i)
+        with f.loop(0, cells) as k:
+            cell = cells - 1 - k
+            a, b, c = cell // (f.out_h * f.out_w), cell // f.out_w % f.out_h, cell % f.out_w
+            share = f.load(ctype, f.g, plane * cells + cell) / f.load(ctype, f.divisors, cell)
+            d0, nd = f.load("i64", f.table, a), f.load("i64", f.table, f.out_d + a)
+            h0, nh = f.load("i64", f.table, first_h + b), f.load("i64", f.table, first_h + f.out_h + b)
+            w0, nw = f.load("i64", f.table, first_w + c), f.load("i64", f.table, first_w + f.out_w + c)
+            with f.loop(0, nd) as t, f.loop(0, nh) as u, f.loop(0, nw) as v:
+                at = ((d0 + t * f.step_d) * f.h + h0 + u * f.step_h) * f.w + w0 + v * f.step_w
+                f.store(f.load(ctype, out, at) + share, out, at)
+    f.ret()
+
+
+def _build(name: str) -> str:
+    module = Module()
+    for ctype in _CTYPES.values():
+        for across in (False, True):
+            _emit(module, f"max{'_across' * across}.{ctype}", ctype, True, across)
+    for ctype in _FLOATS.values():
+        for across in (False, True):
+            _emit(module, f"avg{'_across' * across}.{ctype}", ctype, False, across)
+        _emit_max_grad(module, f"max_grad.{ctype}", ctype)
+        _emit_avg_grad(module, f"avg_grad.{ctype}", ctype)
+    return module.text(name)
+
+
+_FORWARD = "paaaa" + "i" * (len(_SIZES) + 2)
+_lib = jit.Library(
+    "pooling",
+    _build,
+    {
+        **{f"max{across}.{c}": _FORWARD for across in ("", "_across") for c in _CTYPES.values()},
+        **{f"avg{across}.{c}": _FORWARD for across in ("", "_across") for c in _FLOATS.values()},
+        **{f"avg_grad.{c}": _FORWARD for c in _FLOATS.values()},
+        **{f"max_grad.{c}": "paaaiiii" for c in _FLOATS.values()},
+    },
+)
+
+
+@lru_cache(1024)
+def _sizes(geo: PoolGeometry) -> tuple[np.ndarray, tuple[int, ...]]:
+    """The table, and the kernels' sizes but the last one."""
+    lead = 3 - len(geo.x)
+    ones, zeros = (1,) * lead, (0,) * lead
+    x, out, step = (*ones, *geo.x), (*ones, *geo.out), (*ones, *geo.dilation)
+    taps, stride, pad = (*ones, *geo.k), (*ones, *geo.stride), (*zeros, *geo.pad)
+    parts = []
+    for size, count, dilation, most, move, before in zip(x, out, step, taps, stride, pad, strict=True):
+        start = np.arange(count, dtype=np.int64) * move - before
+        skipped = np.where(start < 0, -(start // dilation), 0)
+        first = start + skipped * dilation
+        inside = np.clip(np.minimum(most - skipped, -((first - size) // dilation)), 0, None)
+        parts += [np.where(inside > 0, first, np.clip(first, 0, size - 1)), inside]
+    return np.concatenate(parts), (*x, *out, *step, taps[-1])
+
+
+@lru_cache(1024)
+def _geometry(shape: tuple[int, ...], *window: Any) -> PoolGeometry:
+    return pool_geometry(shape, *window)
+
+
+def _key(value: Any) -> Any:
+    return value if value is None or isinstance(value, int) else tuple(value)
+
+
+def side_by_side(x: np.ndarray) -> bool:
+    """Whether the channels of an array are what lies side by side in memory."""
+    if x.flags.c_contiguous or x.ndim < 3 or x.shape[1] < _FEW_CHANNELS:
+        return False
+    return np.moveaxis(x, 1, -1).flags.c_contiguous
+
+
+def _forward(name: str, x: np.ndarray, geo: PoolGeometry, other: np.ndarray | None) -> tuple[np.ndarray, Any] | None:
+    ctype = (_FLOATS if name == "avg" else _CTYPES).get(x.dtype.name)
+    if ctype is None or not x.size or len(geo.x) > 3 or 0 in geo.out_shape:
+        return None
+    across = side_by_side(x)
+    kernel = getattr(_lib, f"{name}{'_across' * across}.{ctype}")
+    if kernel is None:
+        return None
+    n, channels = geo.x_shape[:2]
+    shape = (n, *geo.out, channels) if across else geo.out_shape
+    out = np.empty(shape, x.dtype)
+    second = np.empty(shape, np.int64) if other is None else other
+    table, sizes = _sizes(geo)
+    x = np.moveaxis(x, 1, -1) if across else np.ascontiguousarray(x)
+    rows = (n if across else n * channels) * sizes[3] * sizes[4]
+    inner = channels if across else 1
+    kernel(threads.team(), x, out, second, table, *sizes, inner, rows, GRAIN // (sizes[5] * inner * math.prod(geo.k)) or 1)
+    if across:
+        out = np.moveaxis(out, -1, 1)
+        second = np.moveaxis(second, -1, 1) if other is None else second
+    return out, second
+
+
+def max_pool(x: np.ndarray, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
+    """Largest value of each window and its flat int64 position in the input's spatial dimensions, as the reference gives them."""
+    geo = _geometry(x.shape, _key(kernel), _key(stride), _key(padding), _key(dilation), ceil_mode)
+    return _forward("max", x, geo, None)
+
+
+def avg_pool(x: np.ndarray, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, include: bool, divisor: int | None) -> Any:
+    """Mean of each window."""
+    geo = _geometry(x.shape, _key(kernel), _key(stride), _key(padding), 1, ceil_mode)
+    made = _forward("avg", x, geo, _divisors(geo, include, divisor, x.dtype.char))
+    return None if made is None else made[0]
+
+
+@lru_cache(1024)
+def _divisors(geo: PoolGeometry, include: bool, divisor: int | None, char: str) -> np.ndarray:
+    return np.ascontiguousarray(geo.divisors(include, divisor).astype(char))
+
+
+def max_pool_grad(g: np.ndarray, index: np.ndarray, x_shape: Any) -> Any:
+    """Gradient of `max_pool`: `g` added at the winners, whose positions are inside the planes."""
+    kernel = getattr(_lib, f"max_grad.{_FLOATS[g.dtype.name]}") if g.dtype.name in _FLOATS else None
+    size = math.prod(x_shape[2:])
+    if (
+        kernel is None
+        or not g.size
+        or index.dtype != np.int64
+        or index.shape != g.shape
+        or tuple(g.shape[:2]) != tuple(x_shape[:2])
+    ):
+        return None
+    if index.min() < 0 or index.max() >= size:
+        return None
+    out = np.empty(tuple(x_shape), g.dtype)
+    windows = math.prod(g.shape[2:])
+    sources = np.ascontiguousarray(g), np.ascontiguousarray(index)
+    kernel(threads.team(), *sources, out, size, windows, out.shape[0] * out.shape[1], GRAIN // size or 1)
+    return out
+
+
+def avg_pool_grad(
+    g: np.ndarray, x_shape: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, include: bool, divisor: int | None
+) -> Any:
+    """Gradient of `avg_pool`."""
+    geo = _geometry(tuple(x_shape), _key(kernel), _key(stride), _key(padding), 1, ceil_mode)
+    run = getattr(_lib, f"avg_grad.{_FLOATS[g.dtype.name]}") if g.dtype.name in _FLOATS else None
+    if run is None or not g.size or len(geo.x) > 3 or g.shape != geo.out_shape:
+        return None
+    out = np.empty(geo.x_shape, g.dtype)
+    table, sizes = _sizes(geo)
+    divisors = _divisors(geo, include, divisor, g.dtype.char)
+    run(
+        threads.team(),
+        np.ascontiguousarray(g),
+        out,
+        divisors,
+        table,
+        *sizes,
+        1,
+        out.shape[0] * out.shape[1],
+        GRAIN // math.prod(geo.x) or 1,
+    )
+    return out
