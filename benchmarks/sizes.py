@@ -377,8 +377,9 @@ def main() -> None:
     arguments = parser.parse_args()
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PELLUCID_NUM_THREADS"):
         os.environ[variable] = str(arguments.threads)
-    import pellucid
     import torch
+
+    import pellucid
 
     torch.set_num_threads(arguments.threads)
     clock = process_time if arguments.threads == 1 else perf_counter
