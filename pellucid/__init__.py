@@ -17,6 +17,7 @@ from . import dtypes as _dtypes
 from ._names import ASKED_BY_TOOLS as _ASKED_BY_TOOLS
 from ._version import __version__ as __version__
 from .api import attach as _attach
+from .backends import affine as _affine_arrays
 from .backends import sparse as _sparse_arrays
 from .core import modes as _modes
 from .core.tensor import Tensor as Tensor
@@ -30,6 +31,8 @@ for _name in (
     "layout", "memory_format", "preserve_format", "promote_types", "can_cast", "set_default_dtype", "strided",
 ):  # fmt: skip
     globals()[_name] = getattr(_dtypes, _name)
+globals().update(_affine_arrays.SCHEMES)
+qscheme = _affine_arrays.qscheme
 for _name in ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled"):
     globals()[_name] = getattr(_modes, _name)
 
@@ -41,7 +44,7 @@ _LAZY = (
     "_subclasses", "_tensor", "_tensor_str", "_utils", "_vmap_internals", "accelerator", "amp", "ao", "autograd", "backends", "check", "compiler",
     "cpu", "cuda", "data", "datasets", "debug", "distributed", "distributions", "export", "fft", "func", "functional", "futures",
     "fx", "hub", "interop", "jit", "library", "linalg", "masked", "mps", "multiprocessing", "nested", "nn", "onnx", "optim",
-    "overrides", "package", "profiler", "quasirandom", "random", "scalar", "serialization", "signal", "sparse", "special", "storage",
+    "overrides", "package", "profiler", "quantized", "quasirandom", "random", "scalar", "serialization", "signal", "sparse", "special", "storage",
     "testing", "torch_version", "types", "utils", "version", "xpu",
 )  # fmt: skip
 
@@ -67,6 +70,10 @@ _LAZY_NAMES = {
         "hsmm", "hspmm", "saddmm", "smm", "sspaddmm", "resize_as_sparse_", "ccol_indices_copy", "col_indices_copy", "crow_indices_copy",
         "indices_copy", "row_indices_copy", "values_copy", "_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo",
     ), "sparse"),
+    **dict.fromkeys((
+        "_empty_affine_quantized", "_empty_per_channel_affine_quantized", "_make_per_channel_quantized_tensor",
+        "_make_per_tensor_quantized_tensor", "quantize_per_channel", "quantize_per_tensor", "quantize_per_tensor_dynamic",
+    ), "quantized"),
     "_softmax_backward_data": "aten.computed", "_log_softmax_backward_data": "aten.computed",
     "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     **dict.fromkeys((
@@ -120,6 +127,7 @@ def _operators(name: str) -> _Any:
 _ops_package.__getattr__ = _operators  # type: ignore[method-assign]
 
 _sparse_arrays.LENT.append(lambda: globals().get("sparse") or __getattr__("sparse"))
+_affine_arrays.LENT.append(lambda: globals().get("quantized") or __getattr__("quantized"))
 _attach.LENT["torchvision/_C"] = lambda: _importlib.import_module(f"{__name__}._torchvision")
 _attach.LENT["operators"] = lambda: _importlib.import_module(f"{__name__}.aten.level")
 _attach.LENT["sharded"] = lambda name: _importlib.import_module(f"{__name__}.sharded.{name}")

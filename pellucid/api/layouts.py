@@ -9,6 +9,8 @@ import warnings
 from typing import Any
 
 from .. import dtypes
+from ..backends.affine import QuantizedArray, only_quantized
+from ..backends.affine import package as quantized_package
 from ..backends.sparse import SparseArray, package, refusal
 from ..core.public import FUNCTIONS, METHODS, PROPERTIES, method, public
 from ..core.tensor import Tensor
@@ -52,8 +54,15 @@ def to_dense(self: Tensor, dtype: dtypes.dtype | None = None, *, masked_grad: bo
 
 @public(methods="=")
 def dequantize(input: Tensor) -> Tensor:
-    """The tensor as float32: nothing is quantised."""
-    return input.to(dtypes.float32)
+    """The numbers that a quantised tensor stands for, as float32; of another tensor its conversion; of a list, those of each.
+
+    >>> import pellucid as torch
+    >>> torch.dequantize(torch.quantize_per_tensor(torch.ones(2), 0.5, 0, torch.quint8))
+    tensor([1., 1.])
+    """
+    if isinstance(input, Tensor) and type(input._array) is not QuantizedArray:
+        return input.to(dtypes.float32)
+    return quantized_package().dense_dequantize(input)
 
 
 @method()
@@ -215,9 +224,26 @@ def _cpu_lacks(name: str) -> None:
 
 for _name in "_indices _values _nnz sparse_resize_ sparse_resize_and_clear_ resize_as_sparse_ smm sspaddmm".split():
     _cpu_lacks(_name)
-_QUANTISED = ("quantised tensors", "keep the tensor in a floating-point dtype")
-for _name in "int_repr q_scale q_zero_point q_per_channel_scales q_per_channel_zero_points q_per_channel_axis qscheme".split():
-    METHODS[_name] = _refusal(f"Tensor.{_name}", *_QUANTISED)
 METHODS["to_mkldnn"] = _refusal("Tensor.to_mkldnn", "opaque layouts", "keep the tensor dense")
-for _name in "quantize_per_tensor quantize_per_channel quantize_per_tensor_dynamic".split():
-    FUNCTIONS["torch"][_name] = _refusal(f"torch.{_name}", *_QUANTISED)
+
+
+def _only_of_quantized(name: str) -> None:
+    def ask(input: Tensor) -> Any:
+        kind = type(input)
+        if getattr(kind, name, None) is not METHODS[name] and isinstance(input, Tensor):
+            return getattr(kind, name)(input)
+        raise only_quantized(name)
+
+    ask.__name__ = name
+    ask.__doc__ = "What a quantised tensor answers; refused by others."
+    public(methods="=")(ask)
+
+
+for _name in "int_repr q_scale q_zero_point q_per_channel_scales q_per_channel_zero_points q_per_channel_axis".split():
+    _only_of_quantized(_name)
+
+
+@method()
+def qscheme(self: Tensor) -> Any:
+    """How a quantised tensor is quantised; refused by others."""
+    raise only_quantized("qscheme")

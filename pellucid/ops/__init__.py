@@ -40,6 +40,7 @@ from .pointwise import bitwise as bitwise
 from .pointwise import compare as compare
 from .pointwise import complex as complex
 from .pointwise import explog as explog
+from .pointwise import fake_quantize as fake_quantize
 from .pointwise import minmax as minmax
 from .pointwise import power as power
 from .pointwise import rounding as rounding

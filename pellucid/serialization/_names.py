@@ -13,7 +13,8 @@ STORAGES = {
     "FloatStorage": dtypes.float32, "DoubleStorage": dtypes.float64, "HalfStorage": dtypes.float16, "BFloat16Storage": dtypes.bfloat16,
     "LongStorage": dtypes.int64, "IntStorage": dtypes.int32, "ShortStorage": dtypes.int16, "CharStorage": dtypes.int8,
     "ByteStorage": dtypes.uint8, "BoolStorage": dtypes.bool_, "ComplexFloatStorage": dtypes.complex64,
-    "ComplexDoubleStorage": dtypes.complex128,
+    "ComplexDoubleStorage": dtypes.complex128, "QUInt8Storage": dtypes.NAMED_ONLY["quint8"], "QInt8Storage": dtypes.NAMED_ONLY["qint8"],
+    "QInt32Storage": dtypes.NAMED_ONLY["qint32"],
 }  # fmt: skip
 STORAGE_NAMES = {kind: name for name, kind in STORAGES.items()}
 
@@ -67,5 +68,6 @@ REBUILD_PARAMETER_WITH_STATE = Global("torch._utils", "_rebuild_parameter_with_s
 REBUILD_META = Global("torch._utils", "_rebuild_meta_tensor_no_storage")
 REBUILD_WRAPPER = Global("torch._utils", "_rebuild_wrapper_subclass")
 REBUILD_SPARSE = Global("torch._utils", "_rebuild_sparse_tensor")
+REBUILD_QUANTIZED = Global("torch._utils", "_rebuild_qtensor")
 GET_LAYOUT = Global("torch.serialization", "_get_layout")
 REBUILD_FROM_TYPE = Global("torch._tensor", "_rebuild_from_type_v2")

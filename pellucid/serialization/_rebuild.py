@@ -12,6 +12,8 @@ import numpy as np
 
 from .. import devices, dtypes
 from ..api.construct import _make_wrapper_subclass
+from ..backends.affine import SCHEMES, STORED
+from ..backends.affine import package as quantized_package
 from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import address
 from ..backends.sparse import package
@@ -193,6 +195,17 @@ def rebuild_wrapper(
     return _make_wrapper_subclass(kind, meta.shape, meta.stride(), dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+def rebuild_quantized(storage: Any, offset: Any, size: Any, stride: Any, parameters: Any, requires_grad: Any, hooks: Any) -> Tensor:
+    """A quantised tensor: integers in a storage, and a scheme with its parameters."""
+    kind = storage.dtype if type(storage) is TypedStorage else None
+    if type(kind) is not dtypes.dtype or kind.name not in STORED:
+        raise UnpicklingError("a quantised tensor needs a storage of quantised numbers")
+    if type(parameters) is not tuple or not parameters or parameters[0] not in SCHEMES.values():
+        raise RuntimeError("Can't deserialize quantized tensor with qscheme " + shown(parameters[:1] if parameters else None))
+    integers_ = rebuild_tensor(storage, offset, size, stride, dtypes.BY_NUMPY[STORED[kind.name]])
+    return quantized_package().rebuilt(integers_, kind.name, parameters)
+
+
 class _Sparse(threading.local):
     """The sparse tensors of the file that a thread is reading: their indices are looked at when its storages are filled."""
 
@@ -300,6 +313,7 @@ REBUILD: dict[tuple[str, str], Callable[..., Any]] = {
     ("torch._utils", "_rebuild_parameter_with_state"): rebuild_parameter_with_state,
     ("torch._utils", "_rebuild_meta_tensor_no_storage"): rebuild_meta,
     ("torch._utils", "_rebuild_sparse_tensor"): rebuild_sparse,
+    ("torch._utils", "_rebuild_qtensor"): rebuild_quantized,
     ("torch._utils", "_rebuild_wrapper_subclass"): rebuild_wrapper,
     ("torch._tensor", "_rebuild_from_type_v2"): rebuild_from_type,
 }

@@ -14,6 +14,7 @@ from pickle import UnpicklingError
 from typing import Any
 
 from .. import devices, dtypes
+from ..backends.affine import SCHEMES, STORED
 from ..core.tensor import Parameter, Tensor
 from ._names import STORAGE_TYPES
 from ._pickle import Unpickler
@@ -36,6 +37,8 @@ ALLOWED: dict[tuple[str, str], Any] = {
     ("builtins", "set"): set,
     ("builtins", "complex"): complex,
     **{("torch", name): kind for name, kind in dtypes.BY_NAME.items()},
+    **{("torch", name): dtypes.NAMED_ONLY[name] for name in STORED},
+    **{("torch", name): kind for name, kind in SCHEMES.items()},
 }
 _BLOCKED = frozenset({"sys", "os", "posix", "nt"})
 _OLD_NAMES = {("__builtin__", name): ("builtins", name) for name in ("set", "bytearray", "complex")}

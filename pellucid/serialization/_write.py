@@ -17,6 +17,7 @@ import numpy as np
 from .. import devices, dtypes
 from .._files import replacing
 from ..api.construct import WithoutData
+from ..backends.affine import PER_CHANNEL, QuantizedArray, qscheme
 from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import owner
 from ..backends.sparse import SparseArray
@@ -30,6 +31,7 @@ from ._names import (
     REBUILD_META,
     REBUILD_PARAMETER,
     REBUILD_PARAMETER_WITH_STATE,
+    REBUILD_QUANTIZED,
     REBUILD_SPARSE,
     REBUILD_TENSOR,
     REBUILD_UNTYPED,
@@ -109,6 +111,8 @@ class Pickler(_Pickler):
             return self._write_global(obj, obj.module, obj.name)
         if kind is dtypes.dtype:
             return self._write_global(obj, "torch", obj.name)
+        if kind is qscheme:
+            return self._write_global(obj, "torch", obj.name)
         if kind is dtypes.layout:
             return self.save_reduce(GET_LAYOUT, (f"torch.{obj.name}",))
         return super().save(obj, save_persistent_id)
@@ -145,18 +149,21 @@ class Pickler(_Pickler):
         array = t._array
         if type(array) is SparseArray:
             return self._sparse(t, array)
-        plain = type(t) in (Tensor, Parameter)
+        quantized = type(array) is QuantizedArray
+        plain = type(t) in (Tensor, Parameter) or quantized
         hooks: OrderedDict[Any, Any] = OrderedDict()
         if type(array) is MetaArray:
             strides = tuple(s // max(array.itemsize, 1) for s in array.strides)
             built: Any = (REBUILD_META, (t.dtype, t.shape, strides, t._rg))
         elif type(array) is WithoutData:
             built = (REBUILD_WRAPPER, (type(t), t.dtype, tuple(t.shape), t.stride(), 0, t.layout, t.device, t._rg))
+        elif quantized:
+            built = self._quantized(t, array, hooks)
         else:
             built = self._array(t, array, hooks)
         attributes = {k: v for k, v in vars(t).items() if k != "_is_param"}
         if isinstance(t, Parameter) and (not attributes or type(t) is Parameter):
-            data = Tensor.__new__(Tensor)
+            data = array.tensor() if quantized else Tensor.__new__(Tensor)
             data._array = array
             self._keep(data)
             if attributes:
@@ -178,6 +185,24 @@ class Pickler(_Pickler):
         data = array.tensor()
         self._keep(data)
         return (REBUILD_PARAMETER, (data, t._rg, OrderedDict()))
+
+    def _quantized(self, t: Tensor, array: QuantizedArray, hooks: Any) -> Any:
+        """A quantised tensor: its integers in a storage of their own kind, and what they stand for."""
+        scheme = array.scheme
+        if scheme.per_tensor:
+            parameters: tuple[Any, ...] = (scheme.kind, float(scheme.scale), int(scheme.zero_point))
+        else:
+            parts = make_tensor(scheme.scale), make_tensor(scheme.zero_point)
+            for part in parts:
+                self._keep(part)
+            # Zero points that are no integers tell the other kind of channels.
+            parameters = (PER_CHANNEL, *parts, scheme.axis)
+        integers = array.ints
+        storage = self._storage(owner(integers))
+        self.types.setdefault(storage.low, t.dtype)
+        offset = (integers.__array_interface__["data"][0] - storage.low) // integers.itemsize if integers.size else 0
+        geometry = (offset, tuple(int(s) for s in integers.shape), tuple(make_tensor(integers).stride()))
+        return (REBUILD_QUANTIZED, (_Reference(storage, t.dtype), *geometry, parameters, t._rg, hooks))
 
     def _array(self, t: Tensor, array: np.ndarray, hooks: Any) -> Any:
         storage = self._storage(owner(array))

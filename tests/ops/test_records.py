@@ -13,7 +13,7 @@ import pellucid
 from pellucid.core.primitive import PRIMITIVES
 
 # Packages whose tables name functions that a program calls, or operators of `torch.ops.aten`. Many are operations by the same name.
-OF_FUNCTIONS = ("api.array_api", "api.attach", "check", "masked", "nested", "sharded", "sparse")
+OF_FUNCTIONS = ("api.array_api", "api.attach", "check", "masked", "nested", "quantized", "sharded", "sparse")
 
 # What is still kept by operation outside of the records: how a compiled program runs it, and one table of sentences. The list
 # shrinks as records take these facts over; it must not grow.
@@ -106,6 +106,7 @@ WITHOUT_SAMPLES = {
     "copy_slices replaced unpacked without_derivative": "steps of the graph around writes and hooks, which are no functions of arrays",
     "sample refill standard_gamma sample_dirichlet": "the values are drawn before the operation",
     "standard_gamma_grad dirichlet_grad": "their own derivative is refused",
+    "fake_quantize": "a staircase, whose gradient is that of its slope",
     "full move": "no argument, and another device",
     "view_dtype": "the same bits in another type have no derivative",
     "cholesky cholesky_solve eigh": "one triangle is read, and the gradient is given for both, as PyTorch gives it",

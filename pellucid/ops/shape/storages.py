@@ -12,6 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from ... import dtypes
+from ...backends.affine import held
 from ...backends.meta import MetaArray
 from ...backends.numpy_cpu import address
 from ...backends.shared_memory import map_of, new_map
@@ -285,7 +286,7 @@ class TypedStorage:
         if isinstance(values, TypedStorage):
             values = values._untyped
         if not isinstance(values, UntypedStorage):
-            item = self.dtype.numpy
+            item = held(self.dtype)
             values = UntypedStorage(np.empty(values, item) if isinstance(values, int) else np.array(values, item))
         self._untyped = values
 
@@ -307,8 +308,8 @@ class TypedStorage:
 
     def _elements(self) -> ndarray:
         raw = self._untyped._bytes()
-        item = self.dtype.numpy.itemsize
-        return raw[: len(raw) // item * item].view(self.dtype.numpy)
+        item = self.dtype.itemsize
+        return raw[: len(raw) // item * item].view(held(self.dtype))
 
     def untyped(self) -> UntypedStorage:
         """The storage in bytes."""
@@ -335,7 +336,7 @@ class TypedStorage:
 
     def size(self) -> int:
         """The number of elements."""
-        return self._untyped.nbytes() // self.dtype.numpy.itemsize
+        return self._untyped.nbytes() // self.dtype.itemsize
 
     _size = size
 
@@ -351,7 +352,7 @@ class TypedStorage:
 
     def element_size(self) -> int:
         """Bytes of one element."""
-        return self.dtype.numpy.itemsize
+        return self.dtype.itemsize
 
     def data_ptr(self) -> int:
         """The address of the first element."""

@@ -1,0 +1,261 @@
+"""Arrays of quantised numbers: integers with a scale and a zero point, the storage of quantised tensors.
+
+A number q stands for (q - zero_point) * scale. Both are of the whole array, or of each slice along an axis. Everything here is NumPy and
+knows no tensors.
+
+    >>> a = quantize(np.float32([0.0, 0.26, 99.0]), "quint8", Scheme.of(0.1, 10))
+    >>> a.ints.tolist(), dequantize(a).round(2).tolist()
+    ([10, 13, 255], [0.0, 0.3, 24.5])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+from ..devices import Named, _named
+from ..dtypes import BY_NUMPY, NAMED_ONLY
+from ..errors import OperationError, UnsupportedError
+from ..kernels.quantized import products
+from .meta import Described
+
+# The package of quantised tensors, by a function that loads it when it is first needed: the root puts it here.
+LENT: list[Callable[[], Any]] = []
+
+
+def package() -> Any:
+    """`pellucid.quantized`, which lies above everything that may need it."""
+    return LENT[0]()
+
+
+def _refused(name: str, backend: str) -> Exception:
+    return UnsupportedError(
+        f"Could not run 'aten::{name}' with arguments from the '{backend}' backend. This could be because the operator doesn't exist for "
+        "this backend, or was omitted during the selective/custom build process (if using custom build).",
+        hint="dequantize() gives a tensor that every operation takes",
+    )
+
+
+def refusal(name: str) -> Exception:
+    """PyTorch's error for an operation that quantised tensors do not have."""
+    return _refused(name, "QuantizedCPU")
+
+
+def only_quantized(name: str) -> Exception:
+    """PyTorch's error for an operation that quantised tensors alone have."""
+    return _refused(name, "CPU")
+
+
+@final
+class qscheme(Named):  # noqa: N801
+    """How numbers are quantised: per tensor or per channel, affine or symmetric."""
+
+    __slots__ = ()
+    __module__ = "pellucid"
+
+
+_NAMES = (
+    "per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric", "per_channel_affine_float_qparams",
+)  # fmt: skip
+SCHEMES: dict[str, qscheme] = {name: _named(qscheme, name) for name in _NAMES}
+PER_TENSOR, PER_CHANNEL, FLOAT_PARAMETERS = (
+    SCHEMES[name] for name in ("per_tensor_affine", "per_channel_affine", "per_channel_affine_float_qparams")
+)
+
+# Element types: the NumPy dtype that describes them, and that of the integers. A description has a dtype of its own, so that nothing
+# takes quantised numbers for the integers that they are stored as.
+STORED: dict[str, np.dtype[Any]] = {"quint8": np.dtype(np.uint8), "qint8": np.dtype(np.int8), "qint32": np.dtype(np.int32)}
+DESCRIBED: dict[str, np.dtype[Any]] = {name: np.dtype([(name, stored)]) for name, stored in STORED.items()}
+BY_NUMPY |= {described: NAMED_ONLY[name] for name, described in DESCRIBED.items()}
+LIMITS = {name: (int(np.iinfo(stored).min), int(np.iinfo(stored).max)) for name, stored in STORED.items()}
+
+
+def held(kind: Any) -> np.dtype[Any]:
+    """The NumPy dtype of the elements in a storage of a type, which for quantised numbers are integers."""
+    return STORED.get(kind.name) or kind.numpy
+
+
+class Scheme:
+    """The scale and the zero point of a tensor, or of each slice along `axis`."""
+
+    __slots__ = ("axis", "kind", "scale", "zero_point")
+
+    def __init__(self, kind: qscheme, scale: Any, zero_point: Any, axis: int = 0) -> None:
+        self.kind, self.scale, self.zero_point, self.axis = kind, scale, zero_point, axis
+
+    @staticmethod
+    def of(scale: float, zero_point: int) -> Scheme:
+        """One scale and one zero point."""
+        return Scheme(PER_TENSOR, float(scale), int(zero_point))
+
+    @property
+    def per_tensor(self) -> bool:
+        return self.kind is PER_TENSOR
+
+    def parts(self, ndim: int) -> tuple[Any, Any]:
+        """Scale and zero point in a shape that goes with arrays of so many dimensions, the scale in float32."""
+        if self.per_tensor:
+            return np.float32(self.scale), self.zero_point
+        shape = [1] * ndim
+        shape[self.axis] = -1
+        return np.float32(self.scale).reshape(shape), self.zero_point.reshape(shape)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Scheme)
+            and self.kind is other.kind
+            and self.axis == other.axis
+            and bool(np.array_equal(self.scale, other.scale) and np.array_equal(self.zero_point, other.zero_point))
+        )
+
+    __hash__ = object.__hash__
+
+
+SMALLEST_SCALE = float(np.float32(6.1e-5))
+_READ_ONLY = np.empty(0)
+_READ_ONLY.setflags(write=False)
+
+
+class QuantizedArray(Described):
+    """Integers and what they stand for. Slots: `ints` (an ordinary array, in which views lie as usual), `name` of the type, `scheme`."""
+
+    device = "cpu"
+    base = None
+    flags = _READ_ONLY.flags
+    __slots__ = ("ints", "name", "scheme")
+
+    def __init__(self, ints: Any, name: str, scheme: Scheme) -> None:
+        self.ints, self.name, self.scheme = ints, name, scheme
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        return self.ints.shape
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return self.ints.strides
+
+    @property
+    def dtype(self) -> Any:
+        return DESCRIBED[self.name]
+
+    @property
+    def itemsize(self) -> int:
+        return self.ints.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.ints.nbytes
+
+    def like(self, ints: Any) -> QuantizedArray:
+        """Other integers that mean the same."""
+        return QuantizedArray(ints, self.name, self.scheme)
+
+    def copy(self, order: str = "K") -> QuantizedArray:
+        return self.like(self.ints.copy(order))
+
+    def tensor(self) -> Any:
+        """A quantised tensor with this storage."""
+        return package().wrapped(self)
+
+    def __repr__(self) -> str:
+        return f"QuantizedArray({self.name}, {self.shape}, {self.scheme.kind})"
+
+    # ---- refusals ----------------------------------------------------------------------------
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "xp":
+            raise AttributeError(name)
+        raise refusal(name)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise refusal("dequantize")
+
+    def __array_function__(self, *args: Any, **kwargs: Any) -> Any:
+        raise refusal(getattr(args[0], "__name__", "apply"))
+
+    def __array_ufunc__(self, ufunc: Any, how: str, *args: Any, **kwargs: Any) -> Any:
+        raise refusal(ufunc.__name__)
+
+
+# ---- arithmetic --------------------------------------------------------------------------------
+def quantize(values: Any, name: str, scheme: Scheme) -> QuantizedArray:
+    """Float32 numbers as integers: round(values * (1 / scale) + zero_point) within the type's limits, halves to even.
+
+    What is rounded before the sum decides which way a value near a half goes. The reciprocal is; the product is, too, for channels and
+    32 bits, where what is not a number becomes the lowest integer. Else product and sum are one operation, and it becomes the highest.
+    """
+    low, high = LIMITS[name]
+    scale, zero_point = scheme.parts(values.ndim)
+    with np.errstate(all="ignore"):
+        inverse = np.float32(1.0) / scale
+        if values.ndim == 0:
+            return QuantizedArray(quantize(values.reshape(1), name, scheme).ints.reshape(()), name, scheme)
+        if scheme.per_tensor and name != "qint32":
+            native = products.quantized(values, STORED[name], inverse, zero_point)
+            if native is not None:
+                return QuantizedArray(native, name, scheme)
+            wide = np.multiply(values, np.float64(inverse), dtype=np.float64)
+            wide += zero_point
+            made = np.rint(wide.astype(np.float32))
+            made = np.fmax(np.fmin(made, np.float32(high)), np.float32(low))
+        else:
+            made = np.multiply(values, inverse)
+            made = np.rint(made + np.asarray(zero_point, np.float32)).astype(np.float64)
+            made = np.fmin(np.fmax(made, low), high)
+    return QuantizedArray(np.asarray(made).astype(STORED[name]), name, scheme)
+
+
+def dequantize(a: QuantizedArray) -> Any:
+    """What the integers stand for, in float32 and in the layout of the integers."""
+    scale, zero_point = a.scheme.parts(a.ndim)
+    if a.scheme.kind is FLOAT_PARAMETERS:
+        return (a.ints.astype(np.float32) - zero_point.astype(np.float32)) * scale
+    if a.name == "qint32":
+        return np.subtract(a.ints, zero_point, dtype=np.int64).astype(np.float32) * scale
+    if a.scheme.per_tensor and (native := products.dequantized(a.ints, scale, zero_point)) is not None:
+        return native
+    made = np.asarray(a.ints.astype(np.float32))
+    made -= np.float32(zero_point)
+    made *= scale
+    return made
+
+
+def choose(low: float, high: float, name: str, reduce_range: bool = False) -> tuple[float, int]:
+    """The scale and the zero point with which the integers of a type cover low..high and represent zero exactly.
+
+    With `reduce_range` they are half of the integers. Source: Jacob et al., "Quantization and Training of Neural Networks for Efficient
+    Integer-Arithmetic-Only Inference" (2018), section 2.
+    """
+    smallest, largest = LIMITS[name]
+    if reduce_range:
+        smallest, largest = int(smallest / 2), largest // 2
+    low, high = np.minimum(np.float32(low), np.float32(0)), np.maximum(np.float32(high), np.float32(0))
+    steps = largest - smallest
+    scale = (float(high) - float(low)) / steps
+    with np.errstate(all="ignore"):
+        if np.float32(scale) == 0 or np.isinf(np.float32(1) / np.float32(scale)):
+            scale = 0.1
+    if scale < SMALLEST_SCALE:
+        # The range grows, so that the reciprocal of the scale stays a number of float32.
+        more, scale = SMALLEST_SCALE / scale, SMALLEST_SCALE
+        if low == 0:
+            high = np.float32(scale * steps)
+        elif high == 0:
+            low = np.float32(-scale * steps)
+        else:
+            low, high = np.float32(low * np.float32(more)), np.float32(high * np.float32(more))
+    from_low, from_high = smallest - float(low) / scale, largest - float(high) / scale
+    low_first = abs(smallest) - abs(float(low) / scale) < abs(largest) - abs(float(high) / scale)
+    return scale, int(np.rint(min(max(from_low if low_first else from_high, smallest), largest)))
+
+
+def require_per_tensor(a: QuantizedArray) -> Scheme:
+    """The scheme of an array that has one scale."""
+    if not a.scheme.per_tensor:
+        raise OperationError(
+            "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.  (Could this error message be improved?  If so, "
+            "please report an enhancement request to PyTorch.)"
+        )
+    return a.scheme

@@ -1,0 +1,263 @@
+"""Quantised tensors, and how what an operation does with them is found.
+
+A `QuantizedTensor` is a Tensor whose array is a `QuantizedArray`. Views share its integers. An operation of the engine that meets one
+comes to the interpreter here, which looks into `OPERATIONS`; what is not there, and no view, is refused by PyTorch's words. Functions that
+are no single operation are registered with `method`. Dense calls pass none of this.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..api import attach
+from ..backends.affine import FLOAT_PARAMETERS, PER_TENSOR, QuantizedArray, Scheme, dequantize, quantize, refusal
+from ..core.inplace import bump
+from ..core.primitive import PRIMITIVES
+from ..core.public import FUNCTIONS
+from ..core.tensor import Parameter, Tensor, make_tensor, version_of
+from ..dtypes import NAMED_ONLY
+from ..errors import OperationError
+from ..ops._overloads import WRAPPERS
+
+Handler = Callable[..., Any]
+
+OPERATIONS: dict[str, Handler] = {}  # operations of the engine, with the arguments of their records
+
+
+class QuantizedTensor(Tensor):
+    """A tensor of integers with a scale and a zero point; PyTorch's quantised tensors.
+
+    Made by `quantize_per_tensor`, `quantize_per_channel` and the modules of `torch.ao.nn.quantized`.
+    """
+
+    __slots__ = ()
+    _array: QuantizedArray
+
+    @property
+    def dtype(self) -> Any:
+        """`torch.quint8`, `torch.qint8` or `torch.qint32`."""
+        return NAMED_ONLY[self._array.name]
+
+    @property
+    def is_quantized(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def _is_param(self) -> bool:
+        return isinstance(self, QuantizedParameter)
+
+    @_is_param.setter
+    def _is_param(self, value: bool) -> None:
+        # How `nn.Parameter` marks a tensor of a type of its own.
+        self.__class__ = QuantizedParameter if value else QuantizedTensor
+
+    class _interpreter:  # noqa: N801
+        @staticmethod
+        def run(below: Any, op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            handler = OPERATIONS.get(op.name)
+            if handler is not None:
+                return handler(*args, **params)
+            if op.view and len(args) == 1:
+                return viewed(op, args[0], params)
+            raise refuse(op.name)
+
+        @staticmethod
+        def write(below: Any, tensor: Any, result: Any, name: str) -> Any:
+            if not is_quantized(tensor):
+                return below(tensor, dequantized(result), name)
+            return overwritten(tensor, result, name)
+
+
+class QuantizedParameter(QuantizedTensor, Parameter):
+    """A quantised tensor that a Module registers as its parameter."""
+
+    __slots__ = ()
+
+
+# ---- making ----------------------------------------------------------------------------------
+def wrapped(array: QuantizedArray) -> QuantizedTensor:
+    """A quantised tensor around an array, which is shared."""
+    made: QuantizedTensor = make_tensor(array, QuantizedTensor)
+    return made
+
+
+def like(x: Any, ints: Any) -> QuantizedTensor:
+    """Other integers that mean what those of `x` do."""
+    return wrapped(x._array.like(ints))
+
+
+def is_quantized(value: Any) -> bool:
+    """Whether a value is a quantised tensor."""
+    return isinstance(value, Tensor) and type(value._array) is QuantizedArray
+
+
+def dequantized(x: Any) -> Any:
+    """The numbers that a tensor stands for; other values as they are."""
+    return make_tensor(dequantize(x._array)) if is_quantized(x) else x
+
+
+def requantized(values: Any, x: Any) -> QuantizedTensor:
+    """A float array in the type, the scale and the zero point of `x`."""
+    return wrapped(quantize(values, x._array.name, x._array.scheme))
+
+
+# What PyTorch calls the overload that it looks for first, where that is not the operation's own name here.
+_ATEN = {
+    "sum_all": "sum.IntList_out", "sum": "sum.IntList_out", "sub": "sub.out", "div": "div.out", "add": "add.out", "mul": "mul.out",
+    "dropout": "bernoulli_.float", "matmul": "mm", "pow": "pow.Tensor_Scalar_out", "abs": "abs.out", "conv": "convolution_overrideable",
+    "linear": "addmm.out",
+}  # fmt: skip
+
+
+def refuse(name: str) -> Exception:
+    """PyTorch's error for an operation that quantised tensors do not have."""
+    op = PRIMITIVES.get(name)
+    return refusal(_ATEN.get(name, f"{name}.out" if op is not None and op.formula is not None and len(op.args) == 1 else name))
+
+
+# ---- views -----------------------------------------------------------------------------------
+def viewed(op: Any, x: Any, params: dict[str, Any]) -> Any:
+    """Views of the integers: they share memory and the write counter."""
+    a = x._array
+    made = op.numpy_forward(a.ints, **params)
+    if isinstance(made, (list, tuple)):
+        return tuple([_view(x, part, op.name, params, k) for k, part in enumerate(made)])
+    return _view(x, made, op.name, params, 0)
+
+
+def _view(x: Any, ints: Any, name: str, params: dict[str, Any], which: int) -> Any:
+    made = wrapped(QuantizedArray(ints, x._array.name, _scheme_of_view(x._array, ints, name, params)))
+    made._ver = version_of(x)
+    return made
+
+
+def _scheme_of_view(a: QuantizedArray, ints: Any, name: str, params: dict[str, Any]) -> Scheme:
+    scheme = a.scheme
+    if scheme.per_tensor or ints.shape == a.ints.shape and ints.strides == a.ints.strides:
+        return scheme
+    if name in ("view", "reshape", "unsafe_view") and ints.ndim > scheme.axis and ints.shape[scheme.axis] == len(scheme.scale):
+        return scheme
+    if (name == "select" and params["dim"] == scheme.axis) or (name == "index_select_int" and scheme.axis == 0):
+        index = params["index"]
+        at = index if isinstance(index, int) else next((i for i in index if isinstance(i, int)), None)
+        if at is not None and ints.shape == a.ints.shape[: scheme.axis] + a.ints.shape[scheme.axis + 1 :]:
+            return Scheme.of(float(scheme.scale[at]), int(scheme.zero_point[at]))
+    if name in ("view", "reshape", "unsafe_view"):
+        found = ints.shape[scheme.axis] if ints.ndim > scheme.axis else 0
+        raise OperationError(f"length of scales must equal to channel, expected {found} got, {len(scheme.scale)}")
+    raise OperationError("Setting strides is possible only on uniformly quantized tensor")
+
+
+def moved(names: str) -> None:
+    """Operations that put integers elsewhere, whatever they mean."""
+    for name in names.split():
+        op = PRIMITIVES[name]
+
+        def handler(x: Any, *rest: Any, op: Any = op, **params: Any) -> Any:
+            if not is_quantized(x) or not x._array.scheme.per_tensor:
+                raise refuse(op.name)
+            others = [t._array if isinstance(t, Tensor) else t for t in rest]
+            made = op.numpy_forward(x._array.ints, *others, **params)
+            return like(x, made[0] if isinstance(made, tuple) else made)
+
+        OPERATIONS[name] = handler
+
+
+# ---- writing ---------------------------------------------------------------------------------
+def overwritten(tensor: Any, result: Any, name: str) -> Any:
+    """`tensor` takes the values of `result`, in its own scale."""
+    a = tensor._array
+    if is_quantized(result):
+        r = result._array
+        if r.name != a.name:
+            raise OperationError("Quantized Copy only works with same scalar types")
+        if not r.scheme == a.scheme:
+            if name == "copy_":
+                a.scheme = r.scheme
+            else:
+                r = quantize(dequantize(r), a.name, a.scheme)
+        source = r.ints
+    else:
+        if name == "copy_" and result._array.dtype != np.float32:
+            raise OperationError("Quantized copy only works with kFloat as source Tensor")
+        source = quantize(np.asarray(result._array, np.float32), a.name, a.scheme).ints
+    try:
+        a.ints[...] = source
+    except ValueError:
+        raise OperationError(
+            f"output with shape {list(a.shape)} doesn't match the broadcast shape {list(source.shape)}", op=name
+        ) from None
+    bump(tensor, name)
+    return tensor
+
+
+# ---- registering -----------------------------------------------------------------------------
+def operation(names: str) -> Callable[[Handler], Handler]:
+    """Register what operations of the engine do with quantised tensors: `handler(*args, **params)`, as their records have them."""
+
+    def register(handler: Handler) -> Handler:
+        for name in names.split():
+            OPERATIONS[name] = handler
+        return handler
+
+    return register
+
+
+def method(names: str = "") -> Callable[[Handler], Handler]:
+    """Register a method of quantised tensors."""
+
+    def register(handler: Handler) -> Handler:
+        for name in names.split() or [handler.__name__]:
+            setattr(QuantizedTensor, name, handler)
+        return handler
+
+    return register
+
+
+def function(names: str, namespaces: str = "torch", methods: bool = True) -> Callable[[Handler], Handler]:
+    """Register what a public function does when its first argument is quantised; unless told otherwise, the method is the same."""
+
+    def register(handler: Handler) -> Handler:
+        for name in names.split():
+            if methods:
+                setattr(QuantizedTensor, name, handler)
+            for namespace in namespaces.split():
+                _put_before(namespace, name, handler)
+        return handler
+
+    return register
+
+
+def _put_before(namespace: str, name: str, handler: Handler) -> None:
+    table = FUNCTIONS[namespace]
+    dense = table.get(name)
+    if dense is None:
+        return
+
+    @functools.wraps(dense)
+    def chosen(*args: Any, **kwargs: Any) -> Any:
+        x = args[0] if args else kwargs.get("input")
+        return (handler if isinstance(x, QuantizedTensor) else dense)(*args, **kwargs)
+
+    WRAPPERS.add(chosen.__code__)
+    table[name] = chosen
+    for scope, space in attach.SCOPES:
+        if space == namespace and scope.get(name) is dense:
+            scope[name] = chosen
+
+
+def same_schemes(tensors: Iterable[Any]) -> bool:
+    """Whether quantised tensors have one type, scale and zero point."""
+    arrays = [t._array for t in tensors]
+    return all(a.name == arrays[0].name and a.scheme == arrays[0].scheme for a in arrays)
+
+
+__all__ = [
+    "FLOAT_PARAMETERS", "PER_TENSOR", "QuantizedParameter", "QuantizedTensor", "dequantized", "is_quantized", "like", "function", "method", "moved",
+    "operation", "refuse", "requantized", "same_schemes", "wrapped",
+]  # fmt: skip
