@@ -21,7 +21,7 @@ from ..core.public import FUNCTIONS
 from ..core.tensor import Parameter, Tensor, make_tensor, version_of
 from ..dtypes import NAMED_ONLY
 from ..errors import OperationError
-from ..ops._overloads import WRAPPERS
+from ..ops._overloads import checked
 
 Handler = Callable[..., Any]
 
@@ -244,11 +244,10 @@ def _put_before(namespace: str, name: str, handler: Handler) -> None:
         x = args[0] if args else kwargs.get("input")
         return (handler if isinstance(x, QuantizedTensor) else dense)(*args, **kwargs)
 
-    WRAPPERS.add(chosen.__code__)
-    table[name] = chosen
+    asked = table[name] = checked(chosen)
     for scope, space in attach.SCOPES:
         if space == namespace and scope.get(name) is dense:
-            scope[name] = chosen
+            scope[name] = asked
 
 
 def same_schemes(tensors: Iterable[Any]) -> bool:
