@@ -6,6 +6,7 @@ Devices, layouts and memory formats are singletons, so they are compared with `i
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from operator import index as as_index
 from typing import Any, ClassVar, Final, Self, SupportsIndex, final
@@ -197,6 +198,8 @@ def _parse_device(text: str) -> tuple[str, int | None]:
         raise DeviceError("Device string must not be empty")
     name, colon, digits = text.partition(":")
     if colon and not (name and digits.isascii() and digits.isdecimal() and (digits == "0" or digits[0] != "0")):
+        raise DeviceError(f"Invalid device string: '{text}'", hint="write a type, or a type and an index: 'cpu', 'cuda:0'")
+    if re.fullmatch("[A-Za-z_]+", name) is None:
         raise DeviceError(f"Invalid device string: '{text}'", hint="write a type, or a type and an index: 'cpu', 'cuda:0'")
     if name not in DEVICE_TYPES:
         raise DeviceError(f"Expected one of {', '.join(DEVICE_TYPES)} device type at start of device string: {name}")

@@ -194,7 +194,7 @@ def get_file_path(*path_components: str) -> str:
 @public()
 def to_dlpack(tensor: Tensor, /) -> Any:
     """A DLPack capsule that shares the tensor's memory."""
-    return require_tensor(tensor, "to_dlpack", "tensor").__dlpack__()
+    return require_tensor(tensor, "_to_dlpack", "data").__dlpack__()
 
 
 # ---- modes asked for and set one at a time ------------------------------------------------------

@@ -42,7 +42,7 @@ def script(tmp_path):
 
 def run(*arguments, cwd=None):
     command = [sys.executable, "-m", "pellucid", "check", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=cwd)
 
 
 def test_findings_follow_the_script(script):

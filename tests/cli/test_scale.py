@@ -23,7 +23,7 @@ for step in range(1000):
 
 def scale(*arguments):
     command = [sys.executable, "-m", "pellucid", "scale", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
 def test_a_script_is_measured_and_ended(tmp_path):

@@ -41,7 +41,7 @@ def answers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scripts")
     files = {name: name.replace(" ", "_") for name in CASES}
     programs = {files[name]: (expr, text) for name, (_, expr, text) in CASES.items()}
-    subprocess.run([sys.executable, "-c", DRIVER, str(folder)], input=json.dumps(programs), text=True, check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", DRIVER, str(folder)], input=json.dumps(programs), text=True, check=True, timeout=600)
     return folder, files
 
 

@@ -57,7 +57,7 @@ def start(program, size, *arguments, folder=None, ranks=None, port=None, python=
     return started
 
 
-def collect(started, timeout=60.0):
+def collect(started, timeout=300.0):
     """What became of them; whoever has not ended in time is killed and has the code None."""
     begin, ended = time.monotonic(), {}
     while len(ended) < len(started) and time.monotonic() - begin < timeout:
@@ -77,7 +77,7 @@ def collect(started, timeout=60.0):
     return results
 
 
-def launch(program, size, *arguments, folder, timeout=60.0, **more):
+def launch(program, size, *arguments, folder, timeout=300.0, **more):
     """Start, wait, and see that all ranks ended well; returns their texts."""
     results = collect(start(program, size, *arguments, folder=folder, **more), timeout)
     for rank, result in enumerate(results):

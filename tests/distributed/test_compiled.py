@@ -9,7 +9,7 @@ pytestmark = needs_mpi
 
 @pytest.mark.parametrize("size", RANKS)
 def test_compiled_steps(size, tmp_path):
-    assert launch("compiled.py", size, folder=tmp_path, timeout=200)[0].endswith("all well\n")
+    assert launch("compiled.py", size, folder=tmp_path, timeout=600)[0].endswith("all well\n")
 
 
 def test_a_rank_that_traces_differently_is_named(tmp_path):

@@ -9,4 +9,4 @@ pytestmark = needs_mpi
 
 @pytest.mark.parametrize("size", RANKS)
 def test_modes(size, tmp_path):
-    assert launch("ddp.py", size, folder=tmp_path, timeout=200)[0].endswith("all well\n")
+    assert launch("ddp.py", size, folder=tmp_path, timeout=600)[0].endswith("all well\n")

@@ -91,6 +91,6 @@ def test_a_script_that_imports_fsdp_alone_runs_on_the_alias():
     environment = {**os.environ, "RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     environment["PYTHONPATH"] = str(ROOT)
     done = subprocess.run(
-        [sys.executable, "-m", "pellucid", "run", "-c", script], capture_output=True, text=True, timeout=120, env=environment
+        [sys.executable, "-m", "pellucid", "run", "-c", script], capture_output=True, text=True, timeout=600, env=environment
     )
     assert done.returncode == 0, done.stderr

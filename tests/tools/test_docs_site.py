@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import doctest
 import re
 import sys
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import pellucid as torch
+from pellucid import nn
 from pellucid.core.primitive import PRIMITIVES
 from pellucid.core.public import FUNCTIONS, METHODS
 from pellucid.export.onnx import supported_operations
@@ -35,7 +37,7 @@ def entries():
 
 @pytest.fixture(scope="module")
 def pages():
-    return reference.pages()
+    return reference.pages(errors=False)  # finding errors takes its time: a few pages have them below
 
 
 @pytest.fixture(scope="module")
@@ -169,6 +171,22 @@ class TestReference:
             report = []
             doctest.DocTestRunner(verbose=False).run(case, out=report.append)
             assert report == [], name
+
+    def test_errors_are_those_of_the_calls_shown(self, entries):
+        by_name = {e.names[0]: e for e in entries}
+        text = "\n".join(reference.function_text(by_name["torch.cat"]))
+        assert "**Errors**" in text and "`RuntimeError`: `Sizes of tensors must match except in dimension 0." in text
+        text = "\n".join(reference.function_text(by_name["torch.sum"]))
+        assert "`IndexError`: `Dimension out of range (expected to be in range of [" in text
+        text = "\n".join(reference.class_text(nn.Linear, "nn.Linear"))
+        assert (
+            "`torch.nn.Linear(4, 6)(torch.ones(5))` | `RuntimeError`: `mat1 and mat2 shapes cannot be multiplied (1x5 and 4x6)`"
+            in text
+        )
+        for call, error, message in reference.mistakes.of_layer(nn.Conv2d):
+            with pytest.raises(getattr(builtins, error)) as caught:
+                eval(call, {"torch": torch})
+            assert str(caught.value).startswith(message.removesuffix("..."))
 
     @pytest.mark.parametrize(
         ("text", "markdown"),
@@ -328,7 +346,7 @@ class TestStage:
         (tmp_path / "docs").mkdir()
         (tmp_path / "examples").mkdir()
         (tmp_path / "docs" / "README.md").write_text("# A\n\n[away](nowhere.md)\n")
-        monkeypatch.setattr(website.reference, "pages", dict)
+        monkeypatch.setattr(website.reference, "pages", lambda errors: {})
         with pytest.raises(website.BrokenLinks, match=r"docs/README.md: \[away\]\(nowhere.md\)"):
             website.Stage(tmp_path, tmp_path / "pages").build(run=False)
 

@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
 import formulas  # noqa: E402  (beside this file)
+import mistakes  # noqa: E402
 from docstrings import docstring, prose, signature_lines, signature_text  # noqa: E402
 
 import pellucid  # noqa: E402  (of this checkout)
@@ -316,7 +317,8 @@ def name_row(anchor: str, shown: str, about: str) -> str:
     return f'| <a id="{anchor}"></a>[`{shown}`](html:{anchor}.html) | {first_sentence(about)} |'
 
 
-def function_text(entry: Entry) -> Iterator[str]:
+def function_text(entry: Entry, errors: bool = True) -> Iterator[str]:
+    """The page of a function; `errors`: with the calls that it refuses, which takes time to find out."""
     title = entry.names[0]
     method = title.startswith("Tensor.")
     chapter = chapter_of(entry)
@@ -338,6 +340,8 @@ def function_text(entry: Entry) -> Iterator[str]:
     yield from docstring(about)
     if ">>>" not in about:
         yield from made_example(entry)
+    if errors:
+        yield from mistakes.table(mistakes.of_function(entry))
     yield from facts(entry)
 
 
@@ -511,12 +515,14 @@ def _shown(call: str, name: str) -> Iterator[str]:
         yield from ["```python", ">>> import pellucid as torch", f">>> {call}", shown, "```", ""]
 
 
-def class_text(cls: type, name: str) -> Iterator[str]:
+def class_text(cls: type, name: str, errors: bool = True) -> Iterator[str]:
     yield from signature_lines(cls, name)
     yield from docstring(inspect.getdoc(cls) or "")
     if issubclass(cls, pellucid.nn.Module):
         if ">>>" not in (inspect.getdoc(cls) or ""):
             yield from _shown(f"torch.nn.{cls.__name__}()(torch.tensor([[-1.0, 0.5], [2.0, 3.0]]))", cls.__name__)
+        if errors:
+            yield from mistakes.table(mistakes.of_layer(cls))
         yield from module_facts(cls)
     methods = []
     for key, value in vars(cls).items():
@@ -536,7 +542,7 @@ def shown_name(name: str) -> str:
     return f"pellucid.{name}" if name in ("check", "debug", "interop", "scalar") else f"torch.{name}"
 
 
-def module_pages(name: str, title: str) -> dict[str, str]:
+def module_pages(name: str, title: str, errors: bool = True) -> dict[str, str]:
     """The page of a module, and one of each name in it."""
     module = importlib.import_module(f"pellucid.{name}")
     shown = shown_name(name)
@@ -555,7 +561,7 @@ def module_pages(name: str, title: str) -> dict[str, str]:
         groups.setdefault(group, []).append(name_row(anchor, key, inspect.getdoc(value) or ""))
         own = list(head(anchor, full, name.replace(".", "-"), title))
         if inspect.isclass(value):
-            own += class_text(value, full)
+            own += class_text(value, full, errors)
         else:
             own += [*signature_lines(value, full), *docstring(inspect.getdoc(value) or "")]
         texts[f"{anchor}.md"] = "\n".join([*own, ""])
@@ -618,8 +624,12 @@ def lists(page: str) -> list[tuple[str, list[str]]]:
 
 
 @functools.cache
-def pages() -> dict[str, str]:
-    """Markdown by path inside the reference: an index, chapters, the operation table, modules, and a page of each name."""
+def pages(errors: bool = True) -> dict[str, str]:
+    """Markdown by path inside the reference: an index, chapters, the operation table, modules, and a page of each name.
+
+    Args:
+        errors: with the calls that each function refuses.
+    """
     found = entries()
     chapters: dict[str, list[Entry]] = {key: [] for key in CHAPTERS}
     for entry in found:
@@ -631,10 +641,10 @@ def pages() -> dict[str, str]:
             lines = [f"# {title}", "", "| name | |", "|---|---|"]
             for entry in ordered:
                 lines.append(name_row(entry.anchor, entry.names[0], inspect.getdoc(entry.function) or ""))
-                texts[f"{entry.anchor}.md"] = "\n".join(function_text(entry))
+                texts[f"{entry.anchor}.md"] = "\n".join(function_text(entry, errors))
             texts[f"{key}.md"] = "\n".join([*lines, ""])
     for name, title in MODULES.items():
-        for path, text in module_pages(name, title).items():
+        for path, text in module_pages(name, title, errors).items():
             assert path not in texts, path
             texts[path] = text
     texts["types.md"] = types_page({name.rpartition(".")[2] for entry in found for name in entry.names}, texts)

@@ -97,7 +97,7 @@ class Stage:
             self.pages["docs/checks"] = "checks/index.md"
 
     def build(self, run: bool = True) -> None:
-        """Write all pages. Without `run`, tutorials show their stored outputs, and no pictures.
+        """Write all pages. Without `run`, tutorials show their stored outputs, and no pictures; functions, no errors.
 
         Raises:
             BrokenLinks: links to files or parts of the site that do not exist.
@@ -123,7 +123,7 @@ class Stage:
         if self.checks:
             below = self.tree("", [path.name for path in self.checks])
             self.write("checks/index.md", self.links(self.check_list(), "docs/checks/README.md", "checks/index.md") + below)
-        for name, text in reference.pages().items():
+        for name, text in reference.pages(errors=run).items():
             below = "".join(self.tree(*listed) for listed in reference.lists(name))
             self.write(f"reference/{name}", self.links(text, f"docs/reference/{name}", f"reference/{name}") + below)
         if self.broken:

@@ -395,7 +395,7 @@ class Transformer(Module):
     ) -> Tensor:
         """The decoder's result for `tgt`, which attends to the encoder's result for `src`."""
         batch = 0 if self.batch_first else 1
-        if src.ndim == 3 and src.shape[batch] != tgt.shape[batch]:
+        if src.size(batch) != tgt.size(batch) and src.ndim == 3:
             raise OperationError("the batch number of src and tgt must be equal")
         if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
             raise OperationError("the feature number of src and tgt must be equal to d_model")

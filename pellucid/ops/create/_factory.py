@@ -99,7 +99,7 @@ def sizes(size: Sequence[Any], function: str) -> tuple[int, ...]:
             except TypeError:
                 raise _bad_size(function, position, value) from None
         if value < 0:
-            if function in ("zeros", "ones"):
+            if function == "zeros":
                 raise OperationError(f"{function}: Dimension size must be non-negative.", op=function)
             raise OperationError(f"Trying to create tensor with negative dimension {value}: {list(size)}", op=function)
         shape.append(value)

@@ -447,6 +447,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """
     a = require_tensor(count, "binomial", "count")._array
     b = require_tensor(prob, "binomial", "prob", 2)._array
+    broadcast_shapes(a.shape, b.shape)
     return sampled(count, random_reject.binomial(_pick(generator), a, b))
 
 

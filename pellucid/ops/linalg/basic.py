@@ -269,7 +269,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803
     """
     kind = require_tensor(x, "linalg_vander", "x").dtype
     if kind is dtypes.bool_:
-        raise DtypeError("linalg.vander: Expected x to be an integral, floating point, or complex tensor. Got Bool")
+        raise DtypeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")
     n = (x._array.shape[-1] if x._array.ndim else 1) if N is None else N
     if n <= 1:
         raise OperationError("N must be greater than 1.")

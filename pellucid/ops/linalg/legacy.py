@@ -111,6 +111,8 @@ def geqrf(input: Tensor) -> Any:
     >>> torch.geqrf(torch.eye(2)).tau
     tensor([0., 0.])
     """
+    if require_tensor(input, "geqrf")._array.ndim < 2:
+        raise ShapeError("torch.geqrf: input must have at least 2 dimensions.")
     x = matrices(input, "torch.geqrf", "input", kernel="geqrf_cpu", whole=True)._array
     k = min(x.shape[-2:])
     if x.size == 0:
@@ -188,6 +190,8 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     >>> torch.svd(torch.eye(2)).S
     tensor([1., 1.])
     """
+    if require_tensor(input, "svd")._array.ndim < 2:
+        raise ShapeError(f"linalg.svd: input should have at least 2 dimensions, but has {input.ndim} dimensions instead")
     matrices(input, "linalg.svd", kernel="linalg_svd_cpu")
     if not compute_uv:
         s = F.svd(input, full=False)[1]

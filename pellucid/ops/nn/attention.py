@@ -188,7 +188,7 @@ def scaled_dot_product_attention(
         )
     if q.ndim < 2 or k.ndim < 2 or v.ndim < 2:
         raise OperationError(
-            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {q.ndim}, key.dim: {k.ndim} and "
+            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {q.ndim} key.dim: {k.ndim} and "
             f"value.dim: {v.ndim} instead."
         )
     if is_causal and attn_mask is not None:

@@ -147,7 +147,10 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """Zero whole channels of `(N, C, L)` or `(C, L)`."""
     _check_p(p)
     if input.ndim not in (2, 3):
-        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. ")
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists to provide channel-wise "
+            "dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
+        )
     if input.ndim == 2:
         batched = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
         result = _feature("dropout1d", batched, p, training, inplace)

@@ -31,7 +31,7 @@ from ...errors import (
     UnsupportedError,
 )
 from ...ir.formula import Formula
-from ...shapes import broadcast_shapes
+from ...shapes import broadcast_shapes, normalize_dim
 from .._rules import asked_for, full_precision, library, require_tensor, values
 from .._rules import constant as as_constant
 from .._samples import REAL, Sample, elementwise
@@ -72,19 +72,14 @@ def _check_classes(x: np.ndarray, t: np.ndarray, weight: Tensor | None, ignore_i
     if reduction not in ("none", "mean", "sum"):
         raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
     if x.ndim == 0:
-        raise (
-            ShapeValueError("Expected input batch_size to match target batch_size.")
-            if t.ndim
-            else OperationError("input tensor should be 1D or 2D")
-        )
+        raise ShapeValueError("Expected 1 or more dimensions (got 0)")
     if x.ndim == 1:
-        if t.ndim > 1 or (t.ndim == 1 and t.size != 1):
-            raise OperationError(
-                f"For 1D input, 1D target must have size 1, but got target size: {t.size}"
-                if t.ndim == 1
-                else f"size mismatch (got input: {list(x.shape)}, target: {list(t.shape)})",
-                hint="one row of logits wants one class number",
-            )
+        hint = "one row of logits wants one class number"
+        if t.ndim > 1:
+            raise OperationError("0D or 1D target tensor expected, multi-target not supported", op="nll_loss", hint=hint)
+        if t.ndim == 1 and t.size != 1:
+            _check_label_type(t)
+            raise ShapeValueError(f"For 1D input, 1D target must have size 1, but got target size: {t.size}", hint=hint)
     elif x.ndim == 2:
         if t.ndim > 1 and x.shape[0] == t.shape[0]:
             raise OperationError("0D or 1D target tensor expected, multi-target not supported", op="nll_loss")
@@ -120,6 +115,10 @@ def _check_classes(x: np.ndarray, t: np.ndarray, weight: Tensor | None, ignore_i
             op="nll_loss",
             hint=f"the weights have the dtype of the input: use weight.to({BY_NUMPY[x.dtype]})",
         )
+    _check_label_type(t)
+
+
+def _check_label_type(t: np.ndarray) -> None:
     if t.dtype != np.int64 and t.dtype != np.uint8:
         name = BY_NUMPY[t.dtype].scalar_type_name
         hint = "class labels are int64: use target.long()"
@@ -333,6 +332,8 @@ def cross_entropy(
         raise DtypeError(f"Expected floating point type for target with class probabilities, got {name}", op="cross_entropy")
     if x.ndim:
         _check_classes(x, t, weight, ignore_index, reduction)
+    elif t.ndim:
+        normalize_dim(1, 0)  # the classes lie in dimension 1
     dim = 1 if x.ndim > 1 else 0
     logp = F.log_softmax(input, dim=dim)
     plain = nll_loss(logp, target, weight, None, ignore_index, None, reduction)

@@ -203,7 +203,8 @@ def _check_normalized(name: str, x: Tensor, shape: Any, weight: Tensor | None, b
     if x._array.shape[-len(shape) :] != shape:
         inner = ", ".join(str(s) for s in shape)
         raise ShapeError(
-            f"Given normalized_shape=[{inner}], expected input with shape [*, {inner}], but got input of size{list(x._array.shape)}",
+            f"Given normalized_shape=[{inner}], expected input with shape [*{'' if name == 'rms_norm' else ', '}{inner}], but got input of size"
+            f"{list(x._array.shape)}",
             op=name,
         )
     return shape

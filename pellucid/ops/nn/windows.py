@@ -199,7 +199,8 @@ def _unpool(
             if not low < size[d] < high:
                 raise ArgumentValueError(f'invalid output_size "{size}" (dim {d} must be between {low} and {high})')
     if i._array.dtype != np.int64:
-        raise OperationError(f"elements in indices should be type int64 but got: {i.dtype.scalar_type_name}")
+        found = "" if n == 3 else f" but got: {i.dtype.scalar_type_name}"
+        raise OperationError("elements in indices should be type int64" + found)
     if x._array.shape != i._array.shape:
         shown, got = ([*t._array.shape, 1] if n == 1 else [*t._array.shape] for t in (x, i))  # a line is an image of height 1
         raise OperationError(

@@ -593,7 +593,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """
     x = require_tensor(input, "glu")
     if x.ndim == 0:
-        raise OperationError("glu does not support 0-dimensional tensors")
+        raise OperationError("glu does not support scalars because halving size must be even")
     dim = normalize_dim(dim, x.ndim)
     size = x._array.shape[dim]
     if size % 2:

@@ -432,7 +432,7 @@ _MODES = ("linear", "lower", "higher", "midpoint", "nearest")
 def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore_nan: bool) -> Tensor:
     kind = require_tensor(input, name).dtype
     if kind not in (dtypes.float32, dtypes.float64):
-        raise DtypeError(f"{name}() input tensor must be either float or double dtype")
+        raise DtypeError("quantile() input tensor must be either float or double dtype")
     if interpolation not in _MODES:
         raise OperationError(
             f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"

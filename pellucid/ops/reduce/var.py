@@ -122,7 +122,8 @@ def _spread_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction
     """(dims, correction) from the two forms `var(x, dim, correction=1)` and `var(x, unbiased)` / `var(x, dim, unbiased)`."""
     kind = require_tensor(input, name).dtype
     if not (kind.is_floating_point or kind.is_complex):
-        raise DtypeError("std and var only support floating point and complex dtypes")
+        functions = name if name.endswith("_mean") else "std and var"
+        raise DtypeError(f"{functions} only support floating point and complex dtypes")
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if unbiased is not None:

@@ -9,7 +9,7 @@ from ... import shapes
 from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tensor import Tensor
-from ...errors import OperationError, ShapeError
+from ...errors import IndexOutOfRangeError, OperationError, ShapeError
 from .._rules import require_tensor
 from . import parts as view_parts
 from . import storage as view_storage
@@ -84,6 +84,8 @@ def slice_scatter(
     """
     shape = require_tensor(input, "slice_scatter")._array.shape
     require_tensor(src, "slice_scatter", "src", 2)
+    if not shape:
+        raise IndexOutOfRangeError("slice() cannot be applied to a 0-dim tensor.")
     dim = shapes.normalize_dim(dim, len(shape))
     if step <= 0:
         raise OperationError("slice step must be positive")

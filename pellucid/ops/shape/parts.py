@@ -14,7 +14,7 @@ from ...core.bind import views_result
 from ...core.primitive import PRIMITIVES, defop
 from ...core.public import METHODS, method, public
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, DimensionError, OperationError
+from ...errors import ArgumentTypeError, DimensionError, IndexOutOfRangeError, OperationError
 from .._rules import as_index, keyword, require_tensor
 from .._samples import cases
 from .view import is_fast
@@ -163,7 +163,7 @@ def slice_dim(input: Tensor, dim: int = 0, start: int | None = None, end: int | 
     """`input[..., start:end:step]` in dimension `dim`."""
     shape = input._array.shape
     if not shape:
-        raise OperationError("slice() cannot be applied to a 0-dim tensor.")
+        raise IndexOutOfRangeError("slice() cannot be applied to a 0-dim tensor.")
     dim = shapes.normalize_dim(dim, len(shape))
     if step <= 0:
         raise OperationError("slice step must be positive")
@@ -459,9 +459,10 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     (tensor([1, 2]), tensor([3, 4]))
     """
     ndim = require_tensor(input, "unbind")._array.ndim
+    dim = shapes.normalize_dim(dim, ndim)
     if not ndim:
-        raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return _unbind(input, shapes.normalize_dim(dim, ndim))
+        raise DimensionError("Dimension specified as 0 but tensor has no dimensions")
+    return _unbind(input, dim)
 
 
 unsafe_split_op = defop(

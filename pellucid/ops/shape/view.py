@@ -753,10 +753,9 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     >>> a.shape == b.shape == (3, 2)
     True
     """
-    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-        tensors = tuple(tensors[0])
-    for x in tensors:
-        require_tensor(x, "broadcast_tensors", "tensors")
+    for position, x in enumerate(tensors):
+        if not isinstance(x, Tensor):
+            raise ArgumentTypeError(f"expected Tensor as element {position} in argument 0, but got {type(x).__name__}")
     shape = shapes.broadcast_shapes(*[x._array.shape for x in tensors])
     return tuple(x if x._array.shape == shape else expand(x, shape) for x in tensors)
 

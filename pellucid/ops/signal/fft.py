@@ -219,7 +219,7 @@ def _full(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool
 def _half(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool) -> Tensor:
     """Real to the half-spectrum of non-negative frequencies."""
     if not dims:
-        raise OperationError(f"{name}() must transform at least one axis")
+        raise OperationError(f"{name} must transform at least one axis")
     x = _typed(input, name, False)
     if x.dtype.is_complex:
         raise DtypeError(
@@ -232,7 +232,7 @@ def _half(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool
 def _whole(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool) -> Tensor:
     """From the half-spectrum to the real signal; `sizes` are the signal's."""
     if not dims:
-        raise OperationError(f"{name}() must transform at least one axis")
+        raise OperationError(f"{name} must transform at least one axis")
     scale = _scale(norm, forward, math.prod(sizes), name)
     x = _fit(_typed(input, name, True), dims, [*sizes[:-1], sizes[-1] // 2 + 1])
     return F.fft_c2r(x, dim=dims, forward=forward, scale=scale, n=sizes[-1])

@@ -57,7 +57,7 @@ def run_batch(engine, scripts, folder, python=sys.executable):
         started.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
     for process in started:
         try:
-            said, _ = process.communicate(timeout=300)
+            said, _ = process.communicate(timeout=600)
         except subprocess.TimeoutExpired:
             for other in started:
                 other.kill()
@@ -138,7 +138,7 @@ def command(*arguments, **more):
     """`pellucid check`, ended: (exit status, findings, failure, standard error)."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **more}
     line = [sys.executable, "-m", "pellucid", "check", "--ignore", "straggler", "--quiet", "--format", "json", *map(str, arguments)]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=180, env=environment)
+    done = subprocess.run(line, capture_output=True, text=True, timeout=600, env=environment)
     assert done.stdout, done.stderr
     said = json.loads(done.stdout)
     return done.returncode, said["findings"], said.get("failure"), done.stderr

@@ -162,7 +162,7 @@ def in_fresh_process(program, cache, **environment):
     """The standard output of a process that has compiled nothing yet."""
     environment = os.environ | {"PELLUCID_CACHE_DIR": str(cache)} | environment
     return subprocess.run(
-        [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True, timeout=100
+        [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True, timeout=600
     ).stdout
 
 
