@@ -3,6 +3,7 @@
     python benchmarks/compile.py                 # all cases, one core
     python benchmarks/compile.py gpt --threads 2
     python benchmarks/compile.py --peers torch   # without torch.compile and JAX
+    python benchmarks/compile.py --styles        # parts of programs: the model, the optimizer's step, decode loops, second-order steps
 
 Each round times every peer back to back; the table has medians in microseconds and the ratio to the fastest peer. Needs PyTorch;
 JAX (`pip install jax optax`) and torch.compile (a C++ compiler) are left out where they are missing.
@@ -20,6 +21,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("cases", nargs="*", help="names of cases (all when left out)")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--styles", action="store_true", help="the cases of compile_styles.py, in processor time")
     parser.add_argument("--peers", default="torch,torch.compile,jax", help="which peers to time")
     parser.add_argument("--seconds", type=float, default=0.15, help="time of one peer in one round")
     return parser.parse_args()
@@ -37,7 +39,7 @@ if hasattr(os, "sched_setaffinity"):
 
 import gc  # noqa: E402
 import statistics  # noqa: E402
-from time import perf_counter  # noqa: E402
+from time import perf_counter, process_time  # noqa: E402
 
 import numpy as np  # noqa: E402
 
@@ -326,13 +328,13 @@ CASES = {
 }
 
 
-def timed(work, seconds, least=3):
+def timed(work, seconds, least=3, clock=perf_counter):
     """Seconds a call, over about `seconds`."""
-    count, start = 0, perf_counter()
+    count, start = 0, clock()
     while True:
         work()
         count += 1
-        spent = perf_counter() - start
+        spent = clock() - start
         if count >= least and spent >= seconds:
             return spent / count
 
@@ -345,12 +347,40 @@ def compile_time(work):
     return perf_counter() - start
 
 
+def whole_steps(key, torch, peers, jax_cases):
+    """What is timed of a training step, by whose it is."""
+    _, make, _ = CASES[key]
+    works = {"compiled": lambda: ours_of(make(pellucid)), "eager": lambda: step_of(pellucid, make(pellucid))}
+    if "torch" in peers:
+        works["torch"] = lambda: step_of(torch, make(torch))
+    if "torch.compile" in peers:
+        works["torch.compile"] = lambda: step_of(torch, make(torch), torch.compile)
+    if "jax" in peers:
+        works["jax"] = jax_cases[key]
+    return works
+
+
+def styles(make, torch, peers):
+    """The same of a case of `compile_styles`."""
+    works = {"compiled": lambda: make(pellucid, pellucid.compile), "eager": lambda: make(pellucid, None)}
+    if "torch" in peers:
+        works["torch"] = lambda: make(torch, None)
+    if "torch.compile" in peers:
+        works["torch.compile"] = lambda: make(torch, torch.compile)
+    return works
+
+
 def main() -> None:
-    unknown = [key for key in OPTIONS.cases if key not in CASES]
+    sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+    cases, clock = CASES, perf_counter
+    if OPTIONS.styles:
+        import compile_styles
+
+        cases, clock = compile_styles.cases(), process_time
+    unknown = [key for key in OPTIONS.cases if key not in cases]
     if unknown:
-        sys.exit(f"no case {unknown[0]!r}; there are {', '.join(CASES)}")
-    peers = OPTIONS.peers.split(",")
-    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+        sys.exit(f"no case {unknown[0]!r}; there are {', '.join(cases)}")
+    peers = [p for p in OPTIONS.peers.split(",") if not OPTIONS.styles or p != "jax"]
     try:
         import torch
 
@@ -367,31 +397,27 @@ def main() -> None:
     print(f"threads: {OPTIONS.threads}; microseconds a step, median of {OPTIONS.rounds} rounds; ratio to the fastest peer")
     heads = ["compiled", "eager", *peers]
     print(f"{'case':46}" + "".join(f"{h:>15}" for h in heads) + f"{'ratio':>8}{'goal':>6}  compile seconds")
-    for key in OPTIONS.cases or CASES:
-        title, make, goal = CASES[key]
+    for key in OPTIONS.cases or cases:
+        title, make, goal = cases[key]
         pellucid.manual_seed(0)
-        works = {"compiled": ours_of(make(pellucid)), "eager": step_of(pellucid, make(pellucid))}
-        if "torch" in peers:
-            works["torch"] = step_of(torch, make(torch))
-        if "torch.compile" in peers:
-            works["torch.compile"] = step_of(torch, make(torch), torch.compile)
-        if "jax" in peers:
-            works["jax"] = jax_cases[key]()
+        made = styles(make, torch, peers) if OPTIONS.styles else whole_steps(key, torch, peers, jax_cases)
         compiling = {}
-        for name in list(works):
+        works = {}
+        for name in made:
             try:
+                works[name] = made[name]()
                 compiling[name] = compile_time(works[name])
                 for _ in range(3):
                     works[name]()
             except Exception as error:  # a peer without its compiler, say
                 print(f"  {name}: {type(error).__name__}: {str(error).splitlines()[0]}")
-                del works[name]
+                works.pop(name, None)
         times: dict[str, list[float]] = {name: [] for name in works}
         for index in range(OPTIONS.rounds):
             gc.collect()
             order = list(works) if index % 2 == 0 else list(works)[::-1]
             for name in order:
-                times[name].append(timed(works[name], OPTIONS.seconds))
+                times[name].append(timed(works[name], OPTIONS.seconds, clock=clock))
         middle = {name: statistics.median(t) * 1e6 for name, t in times.items()}
         rivals = [name for name in middle if name not in ("compiled", "eager")]
         ratio = ""

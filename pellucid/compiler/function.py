@@ -22,6 +22,7 @@ from ..core.tensor import Tensor
 from ..nn.modules.module import Module
 from .capture.graph_breaks import GraphBreaks
 from .capture.guards import Guard
+from .capture.objects import CallWithObjects, TooMuch, call_now, leaves_copies, objects_in, opens, with_contents
 from .capture.side_effects import Growing
 from .capture.structure import flatten, masked, numbers_in
 from .report import logs
@@ -31,6 +32,7 @@ from .run.version import DECISION, OTHER_CALL, Declined, Version
 from .trace.refusal import Refusal
 
 LIMIT = 8  # traced versions of one function
+SIZES = 64  # versions of one function that differ in the sizes of their arguments alone, besides
 DROPPED = 2  # times that number of versions dropped: then each call is another one, and tracing costs more than it gives
 ATTEMPTS = 3  # calls that may change what they depend on (optimizer state made at the first step) before that is taken as a refusal
 
@@ -80,8 +82,12 @@ class CompiledFunction:
         self.silent = False  # tell nobody
         self._dropped = 0  # versions that made room for others
         self._full = False  # no other call is traced any more
+        self._met: set[Any] = set()  # kinds of calls of yet another size, met once
         self.uses_graphs = False
         self.graph_breaks: GraphBreaks | None = None  # what is compiled where the whole is refused
+        self.opened: OpenedFunction | None = None  # what serves calls with objects that hold tensors
+        self._opens = True  # whether those may be served so
+        self._kinds: set[type] = set()  # of such objects
         CompiledFunction.living.add(self)
 
     def forget(self) -> None:
@@ -100,7 +106,9 @@ class CompiledFunction:
         self._warned = False
         self._dropped = 0
         self._full = False
+        self._met.clear()
         self.graph_breaks = None
+        self.opened, self._opens = None, True
 
     @property
     def name(self) -> str:
@@ -161,10 +169,11 @@ class CompiledFunction:
                 result = version(list(args), version.admission.structure)
                 if type(result) is not Declined:
                     return result
-            if len(self.versions) > 1 and (version := self.versions[1]).fast:  # steps that take turns
-                result = version.quick(args)
+            following = version.following
+            if following is not None and following.fast:  # steps that take turns, arguments that grow
+                result = following.quick(args)
                 if result is not OTHER_CALL:
-                    self.versions.insert(0, self.versions.pop(self.versions.index(version)))
+                    self._to_front(following)
                     return result
         if observe.observers or local.function_modes or local.transforms or state.slow > followed or STANCE[0] == "force_eager":
             # Somebody watches, a transform differentiates, or an outer function is being traced: what they must see are the operations.
@@ -175,9 +184,11 @@ class CompiledFunction:
         structure = flatten((args, kwargs), tensors)
         if any(type(t)._interpreter is not None or type(t._array) is not ndarray for t in tensors):
             return self.function(*args, **kwargs)  # tensors without an array of their own, such as nested ones, or without data
+        if self._opens and (call := self._with_objects(structure, args, kwargs)) is not None:
+            return self.opened.serve(call)  # type: ignore[union-attr]
         reason = diverged = None
         given = signature(tensors)
-        for k, version in enumerate(self.versions):
+        for version in self._likely():
             if given != version.admission.signature[: version.admission.count]:
                 reason = OTHER_TENSORS
                 continue
@@ -192,8 +203,7 @@ class CompiledFunction:
                     else:
                         reason = result.reason
                     continue
-                if k:
-                    self.versions.insert(0, self.versions.pop(k))
+                self._to_front(version)
                 return result
         reason = diverged or reason
         if self.versions and STANCE[0] == "eager_on_recompile":
@@ -201,6 +211,46 @@ class CompiledFunction:
         if self.versions and STANCE[0] == "fail_on_recompile":
             raise RuntimeError(f"Detected recompile when torch.compile stance is 'fail_on_recompile': {reason}")
         return self._trace(args, kwargs, structure, tensors, reason)
+
+    def _with_objects(self, structure: Any, args: Any, kwargs: Any) -> CallWithObjects | None:
+        """The call as one of the contents of its objects; None where it is none."""
+        found = {type(v) for v in objects_in(structure) if opens(v)}
+        if not found:
+            return None
+        try:
+            call = CallWithObjects(args, kwargs)
+        except (TooMuch, RecursionError):
+            return None
+        if not call.tensors and self._kinds.isdisjoint(found):
+            return None
+        self._kinds |= found
+        self.opened = self.opened or OpenedFunction(self)
+        return None if self.opened.knows(call) else call
+
+    def _likely(self) -> list[Version]:
+        """The versions, those first that are likely to serve the next call."""
+        following = self.versions[0].following if self.versions else None
+        return [*self.versions] if following is None else [self.versions[0], following, *self.versions[1:]]
+
+    def _to_front(self, version: Version) -> None:
+        """Take note that a version served a call, and which one it came after."""
+        last = self.versions[0]
+        if version is not last:
+            last.following = version
+            self.versions.remove(version)
+            self.versions.insert(0, version)
+
+    def _waits(self, kind: Any) -> bool:
+        """Whether a call runs eagerly that differs from traced ones in its sizes alone. When there are many sizes, only one that comes a
+        second time is worth a trace.
+        """
+        skeleton, shapes = kind
+        known = {v.admission.shapes for v in self.versions if v.admission.kind == skeleton}
+        if shapes in known or len(known) < self.limit or len(known) < SIZES and kind in self._met:
+            return False
+        if len(self._met) < 16 * SIZES:
+            self._met.add(kind)
+        return True
 
     @property
     def _python(self) -> Callable[..., Any]:
@@ -231,7 +281,7 @@ class CompiledFunction:
             if self.fullgraph and not self._full:
                 raise CompileError(f"{self.name} cannot be compiled: {self.refused.get(key) or self.refused[kind]}")
             return self._python(*args, **kwargs)
-        if any(type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors):
+        if self._waits(kind) or any(type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors):
             return self.function(*args, **kwargs)
         traced = trace_call(self.function, args, kwargs, self.fullgraph, lift, watched, not steady, self.drifting)
         self._saw_graphs(traced.uses_graphs)
@@ -253,9 +303,15 @@ class CompiledFunction:
         give_back()  # the traced call ran on memory of its own; the compiled step has an arena
         self.history.append(f"traced, because {reason or 'it was the first call'}")
         logs.tell("recompiles", f"{self.name} was {self.history[-1]}")
+        if self.versions:
+            self.versions[0].following = version
         self.versions.insert(0, version)
-        if len(self.versions) > self.limit:
-            self.versions.pop()
+        kinds = {(v.admission.kind, v.admission.shapes) for v in self.versions}
+        if len(self.versions) - len(kinds) + len({kind for kind, _ in kinds}) > self.limit:
+            gone = self.versions.pop()
+            for other in self.versions:
+                if other.following is gone:
+                    other.following = None
             self.history.append(f"dropped the version used longest ago: more than {self.limit}")
             self._dropped += 1
             self._full = self._dropped >= DROPPED * self.limit
@@ -365,6 +421,64 @@ class CompiledFunction:
         from .report.explanation import explain
 
         return explain(self, measure, passes)
+
+
+class OpenedFunction(CompiledFunction):
+    """What serves a function's calls with objects that hold tensors: a function of their contents."""
+
+    def __init__(self, whole: CompiledFunction) -> None:
+        made = with_contents(whole.function)
+        functools.update_wrapper(made, whole.function, updated=())
+        super().__init__(made, limit=whole.limit)
+        self.whole = weakref.ref(whole)
+        self.silent = True
+        self._call: CallWithObjects | None = None
+        self._others: set[int] = set()  # objects that the code comes to otherwise, by identity
+
+    @property
+    def name(self) -> str:
+        """The function."""
+        whole = self.whole()
+        return super().name if whole is None else whole.name
+
+    def knows(self, call: CallWithObjects) -> bool:
+        """Whether the code comes to an object of a call otherwise, too."""
+        return not self._others.isdisjoint(call.index)
+
+    def serve(self, call: CallWithObjects) -> Any:
+        """The result of a call; its objects hold what they are to hold."""
+        before, self._call = self._call, call
+        try:
+            return call_now(call, self)
+        finally:
+            self._call = before
+
+    def _keep(self, version: Version, key: Any, reason: str | None) -> None:
+        call, admission = self._call, version.admission
+        guards = [*admission.guards, *admission.watched, *admission.places]
+        held = {id(o) for g in guards for o in (g.holder, g.expected)} | {id(o) for o in admission.kept}
+        if call is None or call.escaped or not held.isdisjoint(call.index):
+            self._stop("an object among the arguments is kept by the step, or known to it otherwise")
+        elif any(leaves_copies(e.form) for e in version.effects.effects):
+            self._stop("the step stores new objects, and has objects among its arguments")
+        else:
+            self._others |= held
+            super()._keep(version, key, reason)
+
+    def _stop(self, why: str) -> None:
+        self.versions.clear()
+        whole = self.whole()
+        if whole is not None:
+            whole._opens = False
+            whole.history.append(f"objects among its arguments are looked at as they are: {why}")
+
+    def _give_up(self, key: Any, refusal: Refusal, kind: Any = None) -> None:
+        super()._give_up(key, refusal, kind)
+        if not self.versions:
+            self._stop(str(refusal))
+
+    def _part(self, refusal: Refusal) -> bool:
+        return False
 
 
 class PartOfFunction(CompiledFunction):

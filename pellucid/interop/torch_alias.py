@@ -15,6 +15,7 @@ import opcode
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
@@ -289,12 +290,16 @@ def _speak_up(module: ModuleType, public: str | None = None) -> None:
 
 def _noted(error: Exception, name: str, module: ModuleType | None = None) -> Exception:
     """The error with a note that Pellucid does not have `name`, and what it has that may be meant."""
-    error.add_note(_sentence(name, module))
+    error.add_note(_sentence(name, module, len(sys.modules)))
     return error
 
 
-def _sentence(name: str, module: ModuleType | None = None) -> str:
-    """Say that Pellucid does not have `name`, and what it has that may be meant."""
+@lru_cache(maxsize=1024)
+def _sentence(name: str, module: ModuleType | None = None, loaded_modules: int = 0) -> str:
+    """Say that Pellucid does not have `name`, and what it has that may be meant.
+
+    The search takes milliseconds, and libraries ask `hasattr(torch, ...)` at each step: an answer holds until another module is loaded.
+    """
     parent_name, _, leaf = name.rpartition(".")
     module = module or sys.modules.get(parent_name)
     sentence = f"Pellucid {__version__} has no {name}"

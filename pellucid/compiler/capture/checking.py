@@ -59,6 +59,8 @@ class _Finder:
             self.lines.append(f"    t{s[1]} = {source}")
         elif kind == "again":
             differs = f"{source} is not t{s[1]}"
+        elif kind == "device":
+            differs = f"type({source}) is not {name(type(s[1]))} or {source} != {name(s[1])}"
         elif kind == "object":
             differs = f"{source} is not {name(s[1].value)}"
         elif kind == "list" or isinstance(kind, type) and issubclass(kind, tuple):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...core.tensor import Tensor
+from ...devices import device
 from ..trace.numbers import NUMBERS, is_read
 from ..trace.watch import module_of
 
@@ -41,6 +42,8 @@ def flatten(value: Any, found: list[Tensor], new: Callable[[Any], bool] | None =
         return (type(value), float.__repr__(value) if isinstance(value, float) else value)
     if new is not None and new(value):
         return (type(value), *[(k, flatten(v, found, new)) for k, v in vars(value).items()])
+    if isinstance(value, device):
+        return ("device", value)
     return ("object", Same(value))
 
 

@@ -70,6 +70,11 @@ class Admission:
     culprit: Guard | None = None  # the guard that did not hold when `why_not` was asked last
     drifted: list[Tensor] = field(default_factory=list)  # tensors that had other memory then
 
+    @property
+    def shapes(self) -> Any:
+        """Shapes and dtypes of the tensors among the arguments."""
+        return tuple([(s[1], s[2]) for s in self.signature[: self.count]])
+
     def why_not(self, structure: Any, tensors: list[Tensor]) -> str | None:
         """What differs from the call that was traced, for arguments as `flatten` describes them; None when the version serves this call."""
         if (masked(structure, self.lift) if self.lift else structure) != self.structure:

@@ -164,7 +164,9 @@ class _Tracing:
             traced.refusal = refusal_of(error)
             pass_on(error)
         finally:
-            if tracer.numbers:
+            found: list[Any] = []
+            flatten(traced.result, found)
+            if any(map(is_read, found)):
                 traced.result = rebuild(traced.result, lambda t: t if isinstance(t, Tensor) else t.plain)
 
     def _declare(self) -> None:

@@ -112,7 +112,7 @@ class Code:
 class Version:
     """A program for one kind of call."""
 
-    __slots__ = ("_lock", "_simple", "admission", "code", "direct", "effects", "fast", "hits", "results")
+    __slots__ = ("_lock", "_simple", "admission", "code", "direct", "effects", "fast", "following", "hits", "results")
 
     def __init__(self, admission: Admission, results: Results, effects: SideEffects, code: Code, direct: Direct | None) -> None:
         self.admission = admission
@@ -122,6 +122,7 @@ class Version:
         self.direct = direct  # how outputs leave everyday calls
         self.fast = direct is not None
         self.hits = 0
+        self.following: Version | None = None  # the version that served the call after the last one of this
         self._lock = threading.Lock()
         # Whether such a call is the program and nothing else.
         self._simple = not (

@@ -1,0 +1,256 @@
+"""Arguments that are objects of the user's with tensors in them, such as caches of keys and values, whose contents a call reads and changes.
+
+Such a call is compiled as one of a function whose arguments are the contents, and whose results are the function's result and the contents
+afterwards. While it is traced the function gets the objects themselves. A call of the program stores what has changed back into them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+from ...core.tensor import Tensor
+from ..trace.numbers import is_read
+from ..trace.watch import module_of
+from .structure import Record, Same, is_record, rebuild
+
+PLACE = "\0object "  # with a number behind it, in the place of an object among those of the call
+MOST = 512  # objects of one call
+_LIBRARIES = sys.stdlib_module_names | {"numpy"}
+
+
+class TooMuch(ValueError):
+    """Contents that cannot be written down."""
+
+
+class _Now(threading.local):
+    """The call that is being made in this thread."""
+
+    call: Any = None
+
+
+_now = _Now()
+
+
+def opens(value: Any) -> bool:
+    """Whether the contents of an argument may be arguments: an object of the user's that is its class and its attributes."""
+    try:
+        return is_record(value) and (type(value) is SimpleNamespace or module_of(type(value)).partition(".")[0] not in _LIBRARIES)
+    except Exception:  # code of its class, in the place of its attributes
+        return False
+
+
+def objects_in(structure: Any) -> Iterator[Any]:
+    """The objects in a description that `flatten` made."""
+    if isinstance(structure, tuple):
+        if len(structure) == 2 and structure[0] == "object" and isinstance(structure[1], Same):
+            yield structure[1].value
+        for s in structure:
+            yield from objects_in(s)
+
+
+def with_contents(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the contents of a call that calls `function` with the call's objects; it returns the result and the contents."""
+
+    def call(args: Any, kwargs: Any, contents: Any) -> Any:
+        return _now.call.run(function, args, kwargs, contents)
+
+    return call
+
+
+class CallWithObjects:
+    """One call: its objects, lists and dictionaries, and what was in them before it."""
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.given = args, kwargs
+        self.objects: list[Any] = []
+        self.index: dict[int, int] = {}
+        self.contents: list[Any] = []
+        self.tensors = False  # whether there are any in objects
+        self.escaped = False  # whether the call left an object at a place where a program would leave a copy
+        self._ran: Any = None
+        self._once: set[int] = set()
+        self._depth = 0
+        self.args = tuple([self._packed(a) for a in args])
+        self.kwargs = {k: self._packed(v) for k, v in kwargs.items()}
+
+    # ---- before the call -------------------------------------------------------------------------------
+    def _packed(self, value: Any) -> Any:
+        """A value with places for objects, lists and dictionaries, whose contents are noted."""
+        if isinstance(value, Tensor):
+            self.tensors |= self._depth > 0
+            return value
+        k = self.index.get(id(value))
+        if k is not None:
+            return f"{PLACE}{k}"
+        if type(value) is tuple or isinstance(value, tuple) and hasattr(value, "_fields"):
+            made = [self._packed(v) for v in value]
+            return tuple(made) if type(value) is tuple else type(value)(*made)
+        if type(value) in (list, dict) or opens(value):
+            k = len(self.objects)
+            if k >= MOST:
+                raise TooMuch
+            self.index[id(value)] = k
+            self.objects.append(value)
+            self.contents.append(None)
+            if type(value) is list:
+                self.contents[k] = ("list", [self._packed(v) for v in value])
+            elif type(value) is dict:
+                self.contents[k] = ("dict", {name: self._packed(v) for name, v in value.items()})
+            else:
+                self._depth += 1
+                self.contents[k] = (type(value), {name: self._packed(v) for name, v in vars(value).items()})
+                self._depth -= 1
+            return f"{PLACE}{k}"
+        if isinstance(value, str) and value.startswith(PLACE):
+            raise TooMuch
+        return value
+
+    # ---- the call itself, traced or eager ----------------------------------------------------------------
+    def run(self, function: Callable[..., Any], args: Any, kwargs: Any, contents: Any) -> Any:
+        """Call the function with the objects; its result and their contents, with places for the objects in them."""
+        for o, (_, held) in zip(self.objects, contents, strict=True):
+            for name, v in [*_items(o, held)]:
+                if _reads(v):  # a number that is another one at each call
+                    _table(o)[name] = self._back(v)
+        given = self.given
+        if _reads(args) or _reads(kwargs):
+            given = self._back(args), {k: self._back(v) for k, v in kwargs.items()}
+        try:
+            result = function(*given[0], **given[1])
+        except BaseException:
+            self._settle()
+            raise
+        self._ran = result
+        self.escaped |= any(
+            type(o) is not kind and kind not in ("list", "dict") for o, (kind, _) in zip(self.objects, contents, strict=True)
+        )
+        held = []
+        for o in self.objects:
+            table = _table(o)
+            held.append([self._placed(v) for v in table] if type(o) is list else {k: self._placed(v) for k, v in table.items()})
+        return self._placed(result), held
+
+    def _placed(self, value: Any) -> Any:
+        """A value that the call has left with places for its objects."""
+        k = self.index.get(id(value))
+        if k is not None:
+            return f"{PLACE}{k}"
+        if isinstance(value, Tensor) or is_read(value):
+            return value
+        if isinstance(value, (list, dict)) or is_record(value) and opens(value):
+            if id(value) in self._once:
+                self.escaped = True  # a program would make two of it
+                return value
+            self._once.add(id(value))
+        if isinstance(value, tuple):
+            made = [self._placed(v) for v in value]
+            if all(a is b for a, b in zip(made, value, strict=True)):
+                return value
+            return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
+        if isinstance(value, list):
+            return [self._placed(v) for v in value]
+        if isinstance(value, dict):
+            items = [(k, self._placed(v)) for k, v in value.items()]
+            return value if all(v is value[k] for k, v in items) else type(value)(items)
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            fields = {f.name: self._placed(getattr(value, f.name)) for f in dataclasses.fields(value)}
+            return value if all(v is getattr(value, k) for k, v in fields.items()) else dataclasses.replace(value, **fields)
+        if is_record(value):  # new: whatever is in it is made again with it
+            self.escaped |= any(
+                self._placed(v) is not v and not isinstance(v, list) or self._holds(v) for v in vars(value).values()
+            )
+        return value
+
+    def _holds(self, value: Any) -> bool:
+        """Whether an object of the call is in a new list."""
+        return id(value) in self.index or isinstance(value, list) and any(self._holds(v) for v in value)
+
+    def _settle(self) -> None:
+        """Plain numbers in the objects, in the place of those that were followed."""
+        for o in self.objects:
+            for name, v in [*_items(o, _table(o))]:
+                if _reads(v):
+                    _table(o)[name] = rebuild(v, lambda t: t if isinstance(t, Tensor) else t.plain)
+
+    # ---- after it ----------------------------------------------------------------------------------------
+    def finish(self, result: Any, contents: Any) -> Any:
+        """The call's result, after its objects hold what they are to hold."""
+        if self._ran is not None:  # the function itself has been called, with them
+            self._settle()
+            ran, self._ran = self._ran, None
+            return self._back(result) if _reads(ran) else ran
+        for o, held in zip(self.objects, contents, strict=True):
+            table = _table(o)
+            if type(o) is list:
+                now = [self._back(v) for v in held]
+                if len(now) != len(o) or any(a is not b for a, b in zip(now, o, strict=True)):
+                    o[:] = now
+                continue
+            if [*table] != [*held]:
+                for name in [*table]:
+                    if name not in held:
+                        del table[name]
+                if [*table] != [*held][: len(table)]:
+                    table.clear()
+            for name, v in held.items():
+                table[name] = self._back(v)
+        return self._back(result)
+
+    def _back(self, value: Any) -> Any:
+        """A value with the call's objects at their places."""
+        kind = type(value)
+        if kind is str:
+            return self.objects[int(value[len(PLACE) :])] if value.startswith(PLACE) else value
+        if isinstance(value, tuple):
+            made = [self._back(v) for v in value]
+            if all(a is b for a, b in zip(made, value, strict=True)):
+                return value
+            return kind(*made) if hasattr(value, "_fields") else kind(made)
+        if kind is list:
+            value[:] = [self._back(v) for v in value]
+        elif isinstance(value, dict):
+            for k, v in [*value.items()]:
+                back = self._back(v)
+                if back is not v:
+                    value[k] = back
+        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+            fields = {f.name: self._back(getattr(value, f.name)) for f in dataclasses.fields(value)}
+            if any(v is not getattr(value, k) for k, v in fields.items()):
+                return dataclasses.replace(value, **fields)
+        return value
+
+
+def leaves_copies(form: Any) -> bool:
+    """Whether a side effect stores something new that may hold an object of the call."""
+    return isinstance(form, (Record, list, dict)) or isinstance(form, tuple) and any(map(leaves_copies, form))
+
+
+def _table(o: Any) -> Any:
+    return o if type(o) in (list, dict) else o.__dict__
+
+
+def _items(o: Any, held: Any) -> Iterator[tuple[Any, Any]]:
+    return enumerate(held) if type(o) is list else iter(held.items())
+
+
+def _reads(value: Any) -> bool:
+    """Whether there is a number in a value that is followed."""
+    if isinstance(value, (tuple, list)):
+        return any(map(_reads, value))
+    if isinstance(value, dict):
+        return any(map(_reads, value.values()))
+    return is_read(value)
+
+
+def call_now(call: CallWithObjects, function: Callable[..., Any]) -> Any:
+    """Call a function made by `with_contents` for a call."""
+    before, _now.call = _now.call, call
+    try:
+        return call.finish(*function(call.args, call.kwargs, call.contents))
+    finally:
+        _now.call = before
