@@ -44,7 +44,8 @@ _LAZY = (
     "_subclasses", "_tensor", "_tensor_str", "_utils", "_vmap_internals", "accelerator", "amp", "ao", "autograd", "backends", "check", "compiler",
     "cpu", "cuda", "data", "datasets", "debug", "distributed", "distributions", "export", "fft", "func", "functional", "futures",
     "fx", "hub", "interop", "jit", "library", "linalg", "masked", "mps", "multiprocessing", "nested", "nn", "onnx", "optim",
-    "overrides", "package", "profiler", "quantized", "quasirandom", "random", "scalar", "serialization", "signal", "sparse", "special", "storage",
+    "overrides", "package", "profiler", "quantization", "quantized", "quasirandom", "random", "scalar",
+    "serialization", "signal", "sparse", "special", "storage",
     "testing", "torch_version", "types", "utils", "version", "xpu",
 )  # fmt: skip
 
@@ -121,13 +122,17 @@ _ops_package = _importlib.import_module(f"{_HOME}.ops")
 def _operators(name: str) -> _Any:
     if name.startswith(_ASKED_BY_TOOLS):
         raise AttributeError(f"module {_ops_package.__name__!r} has no attribute {name!r}", name=name)
-    return getattr(__getattr__("_ops").ops, name)
+    space = getattr(__getattr__("_ops").ops, name)
+    if name == "quantized" and "linear" not in vars(space):
+        vars(space).update(_importlib.import_module(f"{_HOME}.quantized.operators").OPERATORS)
+    return space
 
 
 _ops_package.__getattr__ = _operators  # type: ignore[method-assign]
 
 _sparse_arrays.LENT.append(lambda: globals().get("sparse") or __getattr__("sparse"))
 _affine_arrays.LENT.append(lambda: globals().get("quantized") or __getattr__("quantized"))
+_attach.LENT["ao.nn"] = lambda name: _importlib.import_module(f"{__name__}.ao.nn.{name}")
 _attach.LENT["torchvision/_C"] = lambda: _importlib.import_module(f"{__name__}._torchvision")
 _attach.LENT["operators"] = lambda: _importlib.import_module(f"{__name__}.aten.level")
 _attach.LENT["sharded"] = lambda name: _importlib.import_module(f"{__name__}.sharded.{name}")

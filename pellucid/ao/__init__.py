@@ -1,5 +1,6 @@
-"""`torch.ao`: quantisation, of which there are the names that models carry."""
+"""`torch.ao`: quantisation of models."""
 
 from __future__ import annotations
 
+from . import nn as nn
 from . import quantization as quantization

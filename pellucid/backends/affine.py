@@ -229,10 +229,18 @@ def choose(low: float, high: float, name: str, reduce_range: bool = False) -> tu
     Integer-Arithmetic-Only Inference" (2018), section 2.
     """
     smallest, largest = LIMITS[name]
-    if reduce_range:
-        smallest, largest = int(smallest / 2), largest // 2
-    low, high = np.minimum(np.float32(low), np.float32(0)), np.maximum(np.float32(high), np.float32(0))
-    steps = largest - smallest
+    return choose_between(low, high, *((int(smallest / 2), largest // 2) if reduce_range else (smallest, largest)))
+
+
+def choose_between(low: float, high: float, smallest: int, largest: int, symmetric: bool = False) -> tuple[float, int]:
+    """As `choose`, for integers from `smallest` to `largest`; if `symmetric`, zero is in their middle where there are values of both signs."""
+    low, high = np.float32(low), np.float32(high)
+    steps, symmetric = largest - smallest, symmetric and bool(low < 0 < high)
+    if symmetric:
+        half = steps // 2
+        widest = max(abs(float(low) / -(half + 1)), abs(float(high) / half))
+        low, high = np.float32(widest * -(half + 1)), np.float32(widest * half)
+    low, high = np.minimum(low, np.float32(0)), np.maximum(high, np.float32(0))
     scale = (float(high) - float(low)) / steps
     with np.errstate(all="ignore"):
         if np.float32(scale) == 0 or np.isinf(np.float32(1) / np.float32(scale)):
@@ -248,7 +256,8 @@ def choose(low: float, high: float, name: str, reduce_range: bool = False) -> tu
             low, high = np.float32(low * np.float32(more)), np.float32(high * np.float32(more))
     from_low, from_high = smallest - float(low) / scale, largest - float(high) / scale
     low_first = abs(smallest) - abs(float(low) / scale) < abs(largest) - abs(float(high) / scale)
-    return scale, int(np.rint(min(max(from_low if low_first else from_high, smallest), largest)))
+    zero = (smallest + largest) / 2 if symmetric else from_low if low_first else from_high
+    return scale, int(np.rint(min(max(zero, smallest), largest)))
 
 
 def require_per_tensor(a: QuantizedArray) -> Scheme:

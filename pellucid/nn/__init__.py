@@ -10,9 +10,11 @@ from . import common_types as common_types
 from . import functional as functional
 from . import grad as grad
 from . import init as init
+from . import intrinsic as intrinsic
 from . import modules as modules
 from . import parallel as parallel
 from . import parameter as parameter
+from . import qat as qat
 from . import quantized as quantized
 from . import utils as utils
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.affine import LIMITS, STORED, QuantizedArray, Scheme, dequantize, quantize, refusal
+from ..backends.affine import LIMITS, STORED, QuantizedArray, Scheme, dequantize, quantize, refusal, require_per_tensor
 from ..core.primitive import PRIMITIVES
 from ..core.primitive import TENSORS as F
 from ..core.public import FUNCTIONS
@@ -47,12 +47,28 @@ def _clamp(x: Any, min: Any = None, max: Any = None, min_val: Any = None, max_va
     return like(x, clamped(x._array, min if min_val is None else min_val, max if max_val is None else max_val))
 
 
-def _by_table(x: Any, function: Any, name: str, scheme: Scheme) -> Any:
+def by_vectors(a: QuantizedArray) -> Any:
+    """As `dequantize`, where PyTorch computes with vectors: q * scale - scale * zero_point, the first product not rounded."""
+    scale = np.float32(require_per_tensor(a).scale)
+    return (a.ints.astype(np.float64) * scale + scale * -np.float32(a.scheme.zero_point)).astype(np.float32)
+
+
+def rounded(values: Any, name: str, scheme: Scheme) -> Any:
+    """As `quantize`, there: the product with the reciprocal is rounded to an integer before the zero point is added."""
+    low, high = LIMITS[name]
+    with np.errstate(all="ignore"):
+        steps = np.rint(values * (np.float32(1) / np.float32(scheme.scale)))
+        made = np.fmin(np.fmax(steps + np.float32(scheme.zero_point), low), high)
+    return QuantizedArray(made.astype(STORED[name]), name, scheme)
+
+
+def _by_table(x: Any, function: Any, name: str, scheme: Scheme, vectors: bool = False) -> Any:
     """A function of one number, looked up: there are no more than 256."""
     a = x._array
     low, high = LIMITS[a.name]
     every = QuantizedArray(np.arange(low, high + 1).astype(STORED[a.name]), a.name, a.scheme)
-    table = quantize(function(dequantize(every)).astype(np.float32), name, scheme).ints
+    values = function(by_vectors(every) if vectors else dequantize(every)).astype(np.float32)
+    table = (rounded if vectors else quantize)(values, name, scheme).ints
     made = np.take(table, a.ints.astype(np.int16) - low if low else a.ints)
     return wrapped(QuantizedArray(made, name, scheme))
 
@@ -93,9 +109,10 @@ def _activation(name: str, scheme: Any = None) -> Handler:
         a = input._array
         if a.name == "qint32":
             raise refuse(name)
-        made = _by_table(
-            input, lambda values: dense(make_tensor(values), *args, **kwargs)._array, a.name, scheme[a.name] if scheme else a.scheme
-        )
+        to = scheme[a.name] if scheme else a.scheme
+        if name == "gelu":  # whose scale passes through float32
+            to = Scheme.of(float(np.float32(to.scale)), to.zero_point)
+        made = _by_table(input, lambda values: dense(make_tensor(values), *args, **kwargs)._array, a.name, to, name == "leaky_relu")
         if inplace:
             a.ints[...], a.scheme = made._array.ints, made._array.scheme
             return input
@@ -223,7 +240,7 @@ def _averaged(name: str, namespaces: str = "nn.functional") -> None:
         a = input._array
         made = dense(make_tensor(a.ints.astype(np.float32) - np.float32(a.scheme.zero_point)), *args, **kwargs)._array
         low, high = LIMITS[a.name]
-        ints = np.clip(np.rint(made) + a.scheme.zero_point, low, high).astype(STORED[a.name])
+        ints = np.clip(np.rint(made + np.float32(a.scheme.zero_point)), low, high).astype(STORED[a.name])
         return like(input, _channels_last(input, ints))
 
     mean.__name__ = name

@@ -339,7 +339,7 @@ for _name in "eq ne lt le gt ge".split():
 
 
 # ---- places ------------------------------------------------------------------------------------------
-moved("index index_select flip repeat take_along contiguous roll")
+moved("index index_select flip repeat take_along contiguous roll unsafe_view")
 
 
 @operation("reshape")

@@ -1,71 +1,57 @@
-"""`torch.ao.quantization`: the marks that models carry for it. A model with them runs in floating point; preparing and converting refuse.
+"""`torch.ao.quantization`: models with weights and results of bytes.
+
+Dynamic quantisation needs nothing but the model; for static quantisation, the model runs with some data first.
 
 >>> import pellucid as torch
->>> torch.ao.quantization.QuantStub()(torch.ones(2))
-tensor([1., 1.])
+>>> model = torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.ReLU())
+>>> small = torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear})
+>>> small(torch.zeros(1, 4)).shape
+torch.Size([1, 2])
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
-from ...core.tensor import Tensor
 from ...errors import UnsupportedError
-from ...nn.modules.module import Module
+from . import fake_quantize as fake_quantize
+from . import fuse_modules as _fusing
+from . import observer as observer
+from . import qconfig as qconfig
+from . import quantization_mappings as quantization_mappings
+from . import quantize as _quantizing
+from . import quantize_fx as quantize_fx
+from . import stubs as stubs
+from .fake_quantize import *  # noqa: F403
+from .fuse_modules import fuse_conv_bn as fuse_conv_bn
+from .fuse_modules import fuse_conv_bn_relu as fuse_conv_bn_relu
+from .fuse_modules import fuse_convtranspose_bn as fuse_convtranspose_bn
+from .fuse_modules import fuse_known_modules as fuse_known_modules
+from .fuse_modules import fuse_linear_bn as fuse_linear_bn
+from .fuse_modules import fuse_modules as fuse_modules
+from .fuse_modules import fuse_modules_qat as fuse_modules_qat
+from .fuse_modules import get_fuser_method as get_fuser_method
+from .observer import *  # noqa: F403
+from .qconfig import *  # noqa: F403
+from .quantization_mappings import *  # noqa: F403
+from .quantize import *  # noqa: F403
+from .stubs import DeQuantStub as DeQuantStub
+from .stubs import QuantStub as QuantStub
+from .stubs import QuantWrapper as QuantWrapper
 
 
-class QuantStub(Module):
-    """Where a model's input would be quantised: gives its input back.
-
-    Args:
-        qconfig: kept as an attribute.
-    """
-
-    def __init__(self, qconfig: Any = None) -> None:
-        super().__init__()
-        if qconfig:
-            self.qconfig = qconfig
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x
-
-
-class DeQuantStub(QuantStub):
-    """Where a model's output would be converted back: gives its input back."""
-
-
-class QuantWrapper(Module):
-    """A module between the two stubs."""
-
-    def __init__(self, module: Module) -> None:
-        super().__init__()
-        self.quant, self.dequant = QuantStub(), DeQuantStub()
-        self.add_module("module", module)
-        self.train(module.training)
-
-    def forward(self, x: Tensor) -> Any:
-        return self.dequant(self.module(self.quant(x)))
-
-
-class QConfig(NamedTuple):
-    """How activations and weights would be observed."""
-
-    activation: Any
-    weight: Any
-
-
-def _refusing(name: str) -> Callable[..., Any]:
+def _refusing(name: str) -> None:
     def refused(*args: Any, **kwargs: Any) -> NoReturn:
-        raise UnsupportedError(f"torch.ao.quantization.{name} is not supported: there are no quantised tensors")
+        raise UnsupportedError(f"torch.ao.quantization.{name} is not supported", hint="prepare, convert and quantize_dynamic are")
 
     refused.__name__ = refused.__qualname__ = name
-    refused.__doc__ = "Refused: there are no quantised tensors."
-    return refused
+    refused.__doc__ = "Refused: not supported."
+    globals()[name] = refused
 
 
 for _name in (
-    "convert", "default_observer", "default_per_channel_weight_observer", "default_weight_observer", "fuse_modules", "fuse_modules_qat",
-    "get_default_qat_qconfig", "get_default_qconfig", "prepare", "prepare_qat", "quantize", "quantize_dynamic", "quantize_qat",
+    "prepare_jit", "convert_jit", "prepare_dynamic_jit", "convert_dynamic_jit", "quantize_jit", "quantize_dynamic_jit", "fuse_conv_bn_jit",
+    "script_qconfig", "script_qconfig_dict", "get_default_qconfig_mapping", "get_default_qat_qconfig_mapping", "QConfigMapping",
+    "get_default_qconfig_dict", "get_default_qat_qconfig_dict",
 ):  # fmt: skip
-    globals()[_name] = _refusing(_name)
+    _refusing(_name)

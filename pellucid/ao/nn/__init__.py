@@ -1,0 +1,7 @@
+"""`torch.ao.nn`: modules that quantisation puts in the place of others."""
+
+from __future__ import annotations
+
+from . import intrinsic as intrinsic
+from . import qat as qat
+from . import quantized as quantized

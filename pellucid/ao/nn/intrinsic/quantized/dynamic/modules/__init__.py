@@ -1,0 +1,5 @@
+"""Fused modules that quantise their input on the way."""
+
+from __future__ import annotations
+
+from .linear_relu import LinearReLU as LinearReLU

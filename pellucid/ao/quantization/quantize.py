@@ -1,0 +1,327 @@
+"""Quantising models module by module: prepare, calibrate, convert; or at once, dynamically."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+from ... import nn
+from ...core.modes import no_grad
+from ...dtypes import float16
+from ...errors import UnsupportedError
+from ..nn import quantized as nnq
+from ..nn.intrinsic.modules.fused import _FusedModule
+from .fake_quantize import FakeQuantizeBase
+from .observer import ObserverBase, qint8, quint8
+from .qconfig import (
+    _assert_valid_qconfig,
+    default_dynamic_qconfig,
+    float_qparams_weight_only_qconfig,
+)
+from .quantization_mappings import (
+    DEFAULT_MODULE_TO_ACT_POST_PROCESS,
+    get_default_dynamic_quant_module_mappings,
+    get_default_qat_module_mappings,
+    get_default_qconfig_propagation_list,
+    get_default_static_quant_module_mappings,
+)
+from .stubs import DeQuantStub, QuantWrapper
+
+is_activation_post_process = (ObserverBase, FakeQuantizeBase)
+
+
+def get_default_custom_config_dict() -> dict[str, Any]:
+    """How modules that observe themselves are prepared and converted: there are none."""
+    return {"float_to_observed_custom_module_class": {}, "observed_to_quantized_custom_module_class": {}}
+
+
+# ---- configurations -------------------------------------------------------------------------------
+def _propagate(module: Any, qconfig_dict: Any, parent: Any, prefix: str) -> None:
+    config = qconfig_dict.get(type(module), parent)
+    config = qconfig_dict.get(prefix, config)
+    config = getattr(module, "qconfig", config)
+    _assert_valid_qconfig(config, module)
+    module.qconfig = config
+    for name, child in module.named_children():
+        _propagate(child, qconfig_dict, config, f"{prefix}.{name}" if prefix else name)
+
+
+def propagate_qconfig_(module: Any, qconfig_dict: Any = None, prepare_custom_config_dict: Any = None) -> None:
+    """Give modules the configuration of their parents, or that which `qconfig_dict` has for their names and types."""
+    qconfig_dict = qconfig_dict or {}
+    _propagate(module, qconfig_dict, qconfig_dict.get("", None), "")
+
+
+# ---- observers --------------------------------------------------------------------------------------
+def _observes(module: Any, x: Any, result: Any) -> Any:
+    return module.activation_post_process(result)
+
+
+def _observes_input(module: Any, args: Any) -> Any:
+    return module.activation_post_process(args[0])
+
+
+_observer_forward_hook, _observer_forward_pre_hook = _observes, _observes_input
+
+
+def _register_activation_post_process_hook(module: Any, pre_hook: bool = False) -> None:
+    if not hasattr(module, "activation_post_process"):
+        raise AssertionError("Expect activation_post_process attribute already attached to the module")
+    if pre_hook:
+        module.register_forward_pre_hook(_observes_input, prepend=True)
+    else:
+        module.register_forward_hook(_observes, prepend=True)
+
+
+def _has_children(module: Any) -> bool:
+    return bool(module._modules)
+
+
+def _add_observer_(
+    module: Any, propagation: Any = None, non_leaf: Any = None, custom: Any = None
+) -> None:  # fmt: skip
+    if propagation is None:
+        propagation = get_default_qconfig_propagation_list()
+
+    def needs(m: Any) -> bool:
+        return getattr(m, "qconfig", None) is not None
+
+    def insert(m: Any, special: Any = None) -> None:
+        if needs(m) and not isinstance(m, DeQuantStub):
+            observer = m.qconfig.activation() if special is None else special()
+            m.add_module("activation_post_process", observer)
+            _register_activation_post_process_hook(m)
+
+    for child in list(module.children()):
+        kind = type(child)
+        if kind is nn.Dropout:
+            continue
+        if isinstance(child, (nnq.FloatFunctional, nnq.QFunctional)):
+            if needs(child):
+                child.activation_post_process = child.qconfig.activation()
+        elif isinstance(child, _FusedModule):
+            if needs(child):
+                insert(child)
+        elif non_leaf is not None and kind in non_leaf:
+            if needs(child):
+                insert(child)
+        elif (
+            needs(child)
+            and kind in DEFAULT_MODULE_TO_ACT_POST_PROCESS
+            and not isinstance(child.qconfig.activation(), FakeQuantizeBase)
+        ):
+            insert(child, _fixed(kind))
+        elif needs(child) and kind in DEFAULT_MODULE_TO_ACT_POST_PROCESS:
+            insert(child, DEFAULT_MODULE_TO_ACT_POST_PROCESS[kind])
+        else:
+            _add_observer_(child, propagation, non_leaf, custom)
+    if not _has_children(module) and not isinstance(module, nn.Sequential) and type(module) in propagation:
+        insert(module)
+    if (
+        hasattr(module, "weight_fake_quant")
+        and not isinstance(module, nn.Sequential)
+        and type(module) in propagation
+        and not hasattr(module, "activation_post_process")
+    ):
+        insert(module)
+
+
+def _fixed(kind: Any) -> Any:
+    """The observer alone of a rounding with parameters that are given."""
+    return lambda: DEFAULT_MODULE_TO_ACT_POST_PROCESS[kind]().activation_post_process
+
+
+def prepare(
+    model: Any, inplace: bool = False, allow_list: Any = None, observer_non_leaf_module_list: Any = None, prepare_custom_config_dict: Any = None
+) -> Any:  # fmt: skip
+    """Put observers behind the modules whose results will be quantised: `model.qconfig` says which.
+
+    Run the model with some data afterwards, then `convert` it.
+
+    Args:
+        inplace: change the model itself.
+    """
+    if not inplace:
+        model = copy.deepcopy(model)
+    propagate_qconfig_(model, None)
+    if not any(getattr(m, "qconfig", None) for m in model.modules()):
+        warnings.warn(
+            "None of the submodule got qconfig applied. Make sure you passed correct configuration through `qconfig_dict` "
+            "or by assigning the `.qconfig` attribute directly on submodules",
+            stacklevel=2,
+        )
+    _add_observer_(model, allow_list, observer_non_leaf_module_list)
+    return model
+
+
+def _remove_activation_post_process(module: Any) -> None:
+    if isinstance(getattr(module, "activation_post_process", None), is_activation_post_process):
+        delattr(module, "activation_post_process")
+    for hooks, own in ((module._forward_hooks, _observes), (module._forward_pre_hooks, _observes_input)):
+        for key, hook in list(hooks.items()):
+            if hook is own:
+                hooks.pop(key)
+
+
+def _remove_qconfig(module: Any) -> None:
+    for child in module.children():
+        _remove_qconfig(child)
+    if hasattr(module, "qconfig"):
+        del module.qconfig
+    _remove_activation_post_process(module)
+
+
+# ---- conversion ---------------------------------------------------------------------------------------
+def swap_module(mod: Any, mapping: Any, custom_module_class_mapping: Any = None, use_precomputed_fake_quant: bool = False) -> Any:
+    """The module that takes another one's place, with its hooks; the module itself where there is none."""
+    if getattr(mod, "qconfig", None) is None or type(mod) not in mapping:
+        return mod
+    made = mapping[type(mod)].from_float(mod)
+    for hook in mod._forward_pre_hooks.values():
+        made.register_forward_pre_hook(hook)
+    for hook in mod._forward_hooks.values():
+        if hook is not _observes:
+            made.register_forward_hook(hook)
+    return made
+
+
+def _convert(module: Any, mapping: Any) -> None:
+    replaced = {}
+    for name, child in module.named_children():
+        swapped = type(child) in mapping and getattr(child, "qconfig", None) is not None
+        if not isinstance(child, _FusedModule) and not swapped:
+            _convert(child, mapping)
+        replaced[name] = swap_module(child, mapping)
+    for name, child in replaced.items():
+        module._modules[name] = child
+
+
+def convert(
+    module: Any, mapping: Any = None, inplace: bool = False, remove_qconfig: bool = True, is_reference: bool = False,
+    convert_custom_config_dict: Any = None, use_precomputed_fake_quant: bool = False,
+) -> Any:  # fmt: skip
+    """Put quantised modules in the place of those that have seen data.
+
+    Args:
+        mapping: from classes to those that take their place.
+        inplace: change the model itself.
+    """
+    if is_reference:
+        raise UnsupportedError("reference modules are not supported: convert with is_reference=False")
+    if not inplace:
+        module = copy.deepcopy(module)
+    with no_grad():
+        _convert(module, get_default_static_quant_module_mappings() if mapping is None else mapping)
+    if remove_qconfig:
+        _remove_qconfig(module)
+    return module
+
+
+def default_eval_fn(model: Any, calib_data: Any) -> None:
+    """Run a model with data, each an input and a target."""
+    for data, _target in calib_data:
+        model(data)
+
+
+def quantize(model: Any, run_fn: Any, run_args: Any, mapping: Any = None, inplace: bool = False) -> Any:
+    """`prepare`, `run_fn(model, *run_args)`, `convert`."""
+    if not inplace:
+        model = copy.deepcopy(model)
+    model.eval()
+    prepare(model, inplace=True)
+    run_fn(model, *run_args)
+    convert(model, get_default_static_quant_module_mappings() if mapping is None else mapping, inplace=True)
+    return model
+
+
+def quantize_dynamic(model: Any, qconfig_spec: Any = None, dtype: Any = qint8, mapping: Any = None, inplace: bool = False) -> Any:
+    """Quantise weights now and inputs whenever the model runs; nothing has to be calibrated.
+
+    Args:
+        qconfig_spec: the types (or names) of modules, or a dictionary from them to configurations; when left out, linear layers, LSTMs,
+            GRUs and cells.
+        dtype: `torch.qint8`; `torch.quint8` for embeddings.
+
+    Raises:
+        ValueError: another dtype.
+
+    >>> import pellucid as torch
+    >>> torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(torch.nn.Linear(3, 2)), {torch.nn.Linear})
+    Sequential(
+      (0): DynamicQuantizedLinear(in_features=3, out_features=2, dtype=torch.qint8, qscheme=torch.per_tensor_affine)
+    )
+    """
+    if qconfig_spec is None:
+        if dtype is qint8:
+            kinds: tuple[Any, ...] = (nn.Linear, nn.LSTM, nn.GRU, nn.LSTMCell, nn.RNNCell, nn.GRUCell)
+            qconfig_spec = dict.fromkeys(kinds, default_dynamic_qconfig)
+        elif dtype is quint8:
+            qconfig_spec = dict.fromkeys((nn.EmbeddingBag, nn.Embedding), float_qparams_weight_only_qconfig)
+        elif dtype is float16:
+            raise UnsupportedError("dynamic quantisation to torch.float16 is not supported; torch.qint8 is")
+        else:
+            raise ValueError(f"Don't know how to quantize with default settings for {dtype}. Provide full qconfig please")
+    elif isinstance(qconfig_spec, set):
+        if dtype is qint8:
+            default: Any = default_dynamic_qconfig
+        elif dtype is quint8:
+            default = float_qparams_weight_only_qconfig
+        elif dtype is float16:
+            raise UnsupportedError("dynamic quantisation to torch.float16 is not supported; torch.qint8 is")
+        else:
+            raise RuntimeError("Unknown dtype specified for quantize_dynamic: ", str(dtype))
+        qconfig_spec = dict.fromkeys(qconfig_spec, default)
+    if mapping is None:
+        mapping = get_default_dynamic_quant_module_mappings()
+    if not inplace:
+        model = copy.deepcopy(model)
+    model.eval()
+    propagate_qconfig_(model, qconfig_spec)
+    convert(model, mapping, inplace=True)
+    return model
+
+
+# ---- training ---------------------------------------------------------------------------------------------
+def prepare_qat(model: Any, mapping: Any = None, inplace: bool = False) -> Any:
+    """Put modules that round their weights, and what rounds results, into a model that will be trained.
+
+    Raises:
+        AssertionError: the model is not in training mode.
+    """
+    if not model.training:
+        raise AssertionError("prepare_qat only works on models in training mode")
+    if mapping is None:
+        mapping = get_default_qat_module_mappings()
+    if not inplace:
+        model = copy.deepcopy(model)
+    propagate_qconfig_(model, None)
+    convert(model, mapping=mapping, inplace=True, remove_qconfig=False)
+    prepare(model, observer_non_leaf_module_list=set(mapping.values()), inplace=True)
+    return model
+
+
+def quantize_qat(model: Any, run_fn: Any, run_args: Any, inplace: bool = False) -> Any:
+    """`prepare_qat`, `run_fn(model, *run_args)`, `convert`."""
+    if not inplace:
+        model = copy.deepcopy(model)
+    model.train()
+    prepare_qat(model, inplace=True)
+    run_fn(model, *run_args)
+    convert(model, inplace=True)
+    return model
+
+
+def add_quant_dequant(module: Any) -> Any:
+    """Put the modules that have a configuration, and no module inside, between stubs."""
+    if not _has_children(module) and getattr(module, "qconfig", None):
+        return QuantWrapper(module)
+    for name, child in module.named_children():
+        module._modules[name] = add_quant_dequant(child)
+    return module
+
+
+__all__ = [
+    "add_quant_dequant", "convert", "default_eval_fn", "get_default_custom_config_dict", "is_activation_post_process", "prepare",
+    "prepare_qat", "propagate_qconfig_", "quantize", "quantize_dynamic", "quantize_qat", "swap_module",
+]  # fmt: skip
