@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..ir.formula import FORMULAS, Formula, word
+from ..ir.formula import ELEMENTARY, FORMULAS, Formula, word
 from .halves import HALVES, narrowed, widened
 from .native import fused
 
 __all__ = ["Formula", "entered", "forward_of"]
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+LARGE = 1 << 12  # elements from which one pass over memory by a kernel beats several by NumPy
 
 
 def entered(name: str, forward: Any, formula: Formula | None, wide_numbers: bool) -> Any:
@@ -28,18 +30,34 @@ def entered(name: str, forward: Any, formula: Formula | None, wide_numbers: bool
 def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..., Any]:
     """The forward rule of the operation `name`: NumPy's functions one after the other, two-byte floats in float32 and rounded once.
 
-    With `kernel`, many float32 are computed by native code in one go, as the operation's formula is worth that by itself.
+    With `kernel`, many float32 and float64 are computed by native code in one go, as the operation's formula is worth that by itself.
+    Others of several words are for large arrays, where the words have one result for each bit pattern: no elementary functions.
     """
     function, numbers = formula.function, formula.numbers
+
+    @functools.cache
+    def worth() -> bool:
+        return not formula.decides() and not formula.words() & ELEMENTARY and len(formula.text().splitlines()) > 2
+
+    def kernel_for(kind: Any, *arrays: Any) -> Any:
+        """The kernel for floats of this dtype; None where NumPy serves."""
+        if kernel:
+            return fused(name, arrays[0])
+        if (arrays[0].size < LARGE and arrays[-1].size < LARGE) or not worth():
+            return None
+        for k, a in enumerate(arrays):
+            if type(a) is not np.ndarray or a.dtype is not kind and k not in formula.masks:
+                return None
+        return fused(name, arrays[0], least=1)
+
     if len(formula.values) == 1 and not numbers:
 
         def rule(xp: Any, x: Any) -> Any:
             kind = x.dtype
             if kind is _F32 or kind is _F64:
-                if kernel:
-                    run = fused(name, x)
-                    if run is not None:
-                        return run(x)
+                run = kernel_for(kind, x)
+                if run is not None:
+                    return run(x)
             elif kind in HALVES:
                 run = None if formula.decides() else fused(name, x)
                 return narrowed(rule(xp, widened(x)), kind) if run is None else run(x)
@@ -50,10 +68,9 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
     def several(xp: Any, *arrays: Any, **given: Any) -> Any:
         kind = arrays[0].dtype
         if kind is _F32 or kind is _F64:
-            if kernel:
-                run = fused(name, arrays[0])
-                if run is not None:
-                    return run(*arrays, *[given[n] for n in numbers])
+            run = kernel_for(kind, *arrays)
+            if run is not None:
+                return run(*arrays, *[given[n] for n in numbers])
         elif kind in HALVES:
             run = None if formula.decides() else fused(name, *[a for k, a in enumerate(arrays) if k not in formula.masks])
             if run is not None:
@@ -64,7 +81,9 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
     if not numbers and len(formula.values) == 2 and not kernel:
 
         def pair(xp: Any, x: Any, y: Any) -> Any:
-            return function(xp, x, y) if x.dtype.itemsize > 2 else several(xp, x, y)
+            if x.dtype.itemsize > 2 and x.size < LARGE and y.size < LARGE:
+                return function(xp, x, y)
+            return several(xp, x, y)
 
         return pair
     several.numbers = numbers  # type: ignore[attr-defined]

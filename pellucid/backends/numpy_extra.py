@@ -76,6 +76,9 @@ def reciprocal(x: Any) -> Any:
     """1 / x; integers are refused (NumPy would divide them as integers)."""
     if x.dtype.kind in "biu":
         raise TypeError("not supported: reciprocal of integers")
+    run = fused("reciprocal", x, least=_LARGE) if x.dtype.kind == "f" else None
+    if run is not None:
+        return run(x)
     return np.divide(1, x, dtype=x.dtype) if x.dtype.kind in "fc" else np.reciprocal(x)
 
 
@@ -112,7 +115,8 @@ def round_half_even(x: Any) -> Any:
 def frac(x: Any) -> Any:
     """x - trunc(x)."""
     _floats("frac", x)
-    return x - np.trunc(x)
+    run = fused("frac", x, least=_LARGE)
+    return x - np.trunc(x) if run is None else run(x)
 
 
 @_export
@@ -156,7 +160,8 @@ def real_sign(x: Any) -> Any:
         return (x > 0).astype(x.dtype)
     if x.dtype.kind == "c":
         raise UnsupportedError("Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")
-    return np.subtract(x > 0, x < 0, dtype=np.int8).astype(x.dtype)
+    run = fused("real_sign", x, least=_LARGE) if x.dtype.kind == "f" else None
+    return np.subtract(x > 0, x < 0, dtype=np.int8).astype(x.dtype) if run is None else run(x)
 
 
 @_export
@@ -441,6 +446,9 @@ def addcmul(x: Any, a: Any, b: Any, value: Any) -> Any:
     """x + value * a * b, rounded once for two-byte floats."""
     kind = x.dtype
     if kind.itemsize > 2:
+        run = fused("addcmul", x, a, b, least=_LARGE) if kind.kind == "f" and a.dtype is kind is b.dtype else None
+        if run is not None:
+            return run(x, a, b, value)
         product = a * b
         if value != 1:
             product = np.multiply(product, value, product if kind.kind == "f" and type(product) is np.ndarray else None)
@@ -452,6 +460,18 @@ def addcmul(x: Any, a: Any, b: Any, value: Any) -> Any:
     return narrowed(_wide(x) + (product if value == 1 else product * value), kind)
 
 
+@_export
+def addcdiv(x: Any, a: Any, b: Any, value: Any) -> Any:
+    """x + value * a / b, rounded once for two-byte floats."""
+    kind = x.dtype
+    if kind.kind in "fV" and a.dtype is kind is b.dtype:
+        run = fused("addcdiv", x, a, b, least=_LARGE if kind.itemsize > 2 else 1)
+        if run is not None:
+            return run(x, a, b, value)
+    quotient = _wide(a) / _wide(b)
+    return narrowed(_wide(x) + (quotient if value == 1 else quotient * value), kind)
+
+
 FORMULAS["lerp_near"] = Formula(lambda m, start, end, *, weight: start + weight * (end - start))
 FORMULAS["lerp_far"] = Formula(lambda m, start, end, *, rest: end - (end - start) * rest)
 
@@ -460,13 +480,13 @@ FORMULAS["lerp_far"] = Formula(lambda m, start, end, *, rest: end - (end - start
 def lerp(start: Any, end: Any, weight: Any) -> Any:
     """start + weight * (end - start), exact at both ends; rounded once for two-byte floats."""
     kind = start.dtype
-    if type(weight) is float and kind.char in "fd":
+    if type(weight) is float and kind.char in "fd" and (start.size < _LARGE or end.dtype is not kind):
         span = np.subtract(end, start)
         room = span if type(span) is np.ndarray else None
         if abs(weight) < 0.5:
             return np.add(np.multiply(span, weight, room), start, room)
         return np.subtract(end, np.multiply(span, 1 - weight, room), room)
-    if type(weight) is float and kind in HALVES:
+    if type(weight) is float and kind.kind in "fV":
         run = fused("lerp_near" if abs(weight) < 0.5 else "lerp_far", start, end)
         if run is not None:
             return run(start, end, weight if abs(weight) < 0.5 else 1 - weight)

@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from .. import config
 from ..ir.formula import FORMULAS, Formula
-from .native import SERVED, SMALL, activation, kernels, ufuncs
+from .native import SERVED, SMALL, activation, fused, kernels, ufuncs
 
 __all__ = ["clip_numbers", "cube", "cumprod", "cumsum", "exp", "log", "take_along_axis", "triangle"]
 
@@ -41,25 +41,37 @@ def log(x: Any) -> Any:
 
 
 FORMULAS["cube"] = Formula(lambda m, x: x * x * x)
+FORMULAS["at_least"] = Formula(lambda m, x, *, low: m.maximum(x, low))
+FORMULAS["at_most"] = Formula(lambda m, x, *, high: m.minimum(x, high))
 
 
 def cube(x: Any) -> Any:
     """x * x * x, in one array."""
-    if x.size >= _LARGE and _served(x):
-        run = activation("cube", x.size)
+    if x.size >= _LARGE:
+        run = fused("cube", x)
         if run is not None:
             return run(x)
     result = x * x
     return np.multiply(result, x, result) if type(result) is ndarray else result * x
 
 
+def _of(kind: Any, bound: Any) -> float:
+    """A number as the dtype holds it: NumPy refuses Python numbers that float32 does not hold."""
+    return kind.type(bound) if kind.itemsize > 2 else float(kind.type(bound))
+
+
 def clip_numbers(x: Any, low: Any, high: Any) -> Any:
     """The elements of a real array between two numbers, either of which may be None; NaN stays."""
-    if low is not None and high is not None and x.size >= _LARGE and low == low and high == high and _served(x):
-        run = activation("hardtanh", x.size)
-        if run is not None:
-            return run(x, low, high) if x.dtype is _F32 else run(x, float(x.dtype.type(low)), float(x.dtype.type(high)))
     kind = x.dtype
+    if x.size >= _LARGE and kind.kind in "fV":
+        run = fused("at_most" if low is None else "at_least" if high is None else "hardtanh", x)
+        bounds = [
+            bound if type(bound) is float and -3e38 < bound < 3e38 else _of(kind, bound)
+            for bound in (low, high)
+            if bound is not None
+        ]
+        if run is not None and all(bound == bound for bound in bounds):  # the other way hands a NaN on
+            return run(x, *bounds)
     # Arrays without dimensions: NumPy takes them in half the time that it takes for its scalars.
     if low is None:
         return ufuncs.minimum(x, np.array(high, kind))

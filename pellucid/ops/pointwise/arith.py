@@ -543,6 +543,7 @@ addcmul_op = defop(
 addcdiv_op = defop(
     "addcdiv",
     "input tensor1 tensor2",
+    forward=lambda xp, x, a, b, *, value: xp.addcdiv(x, a, b, value),
     formula=Formula(lambda m, x, a, b, *, value: x + (a / b if value == 1 else a / b * value)),
     vjp={
         "input": lambda g: g,

@@ -185,9 +185,10 @@ _REALS = frozenset([int, float])
 
 
 def _clamp_any(name: str, input: Tensor, min: Any, max: Any) -> Tensor:
-    everyday = type(min) in _REALS and type(max) in _REALS and -3e38 < min < 3e38 and -3e38 < max < 3e38
-    if require_tensor(input, name)._array.dtype.char in "fd" and everyday:
-        return clamp_op.call(input, min=float(min), max=float(max))
+    low = type(min) in _REALS and -3e38 < min < 3e38
+    high = type(max) in _REALS and -3e38 < max < 3e38
+    if require_tensor(input, name)._array.dtype.char in "fd" and (low and (high or max is None) or high and min is None):
+        return clamp_op.call(input, min=float(min) if low else None, max=float(max) if high else None)
     if min is None and max is None:
         raise OperationError("torch.clamp: At least one of 'min' or 'max' must not be None")
     low, high = isinstance(min, Tensor), isinstance(max, Tensor)
