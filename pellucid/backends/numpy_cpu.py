@@ -95,8 +95,28 @@ _MANY = 1 << 12  # elements from which kernels of reductions pay
 
 def _by_kernel(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
     """A reduction of many elements by its kernel; None where there is none for them."""
-    run = _kernels_for(x) if x.size > _MANY else None
-    return None if run is None else getattr(run, name)(x, axis, keepdims)
+    if x.size <= _MANY:
+        return None
+    run = _kernels_for(x)
+    return _permuted(name, x, axis, keepdims) if run is None else getattr(run, name)(x, axis, keepdims)
+
+
+def _permuted(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
+    """A reduction of an array whose dimensions lie in another order in memory, as those of images in channels_last; None for others."""
+    if axis is None or type(x) is not ndarray or x.flags.c_contiguous:
+        return None
+    ndim = x.ndim
+    order = sorted(range(ndim), key=lambda d: -x.strides[d])
+    y = x.transpose(order)
+    run = _kernels_for(y)
+    if run is None:
+        return None
+    axes = tuple([d % ndim for d in (axis if type(axis) is tuple else (axis,))])
+    made = getattr(run, name)(y, tuple([order.index(d) for d in axes]), True)
+    if made is None:
+        return None
+    made = made.transpose([order.index(d) for d in range(ndim)])
+    return made if keepdims else made.reshape([n for d, n in enumerate(made.shape) if d not in axes])
 
 
 def _add(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
@@ -105,7 +125,7 @@ def _add(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
         # NumPy adds long rows to each other as fast, and nobody has to wait for a kernel.
         across = axis is not None and {-1, x.ndim - 1}.isdisjoint(axis if type(axis) is tuple else (axis,))
         run = None if across and x.shape[-1] >= 64 else _kernels_for(x)
-        made = None if run is None else run.sum(x, axis, keepdims)
+        made = _permuted("sum", x, axis, keepdims) if run is None else run.sum(x, axis, keepdims)
         if made is not None:
             return made
     if x.size > 65536 and axis is not None and dtype in _SINGLE and x.dtype in _SINGLE and x.ndim > 1:
@@ -153,6 +173,23 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return _add(x, axis, None, None, keepdims) / kind.type(n)
 
 
+def nansum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """As `sum`, NaN counted as 0."""
+    made = _by_kernel("nansum", x, axis, keepdims)
+    return sum(np.where(x != x, x.dtype.type(0), x), axis, None, None, keepdims) if made is None else made
+
+
+def prod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """As `np.prod`, but float16 and bfloat16 are multiplied in float32, and integers give int64."""
+    made = _by_kernel("prod", x, axis, keepdims)
+    if made is not None:
+        return made
+    kind = x.dtype
+    wide = ACCUMULATE.get(kind)
+    made = _multiply.reduce(x, axis, wide, None, keepdims)
+    return made if wide is None or wide.kind == "i" else made.astype(kind)
+
+
 def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """As `np.max`."""
     return _extreme("amax", _max, x, axis, keepdims)
@@ -170,7 +207,7 @@ def _extreme(name: str, plain: Any, x: Any, axis: Any, keepdims: bool) -> Any:
         if made is not None:
             return made
         return narrowed(np.asarray(_extreme(name, plain, widened(x), axis, keepdims)), x.dtype)
-    if x.dtype.itemsize < 8 and (axis == x.ndim - 1 or axis == (x.ndim - 1,)) and x.ndim > 1:
+    if (axis == x.ndim - 1 or axis == (x.ndim - 1,)) and x.ndim > 1:
         made = _by_kernel(name, x, axis, keepdims)
         if made is not None:
             return made

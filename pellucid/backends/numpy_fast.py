@@ -91,8 +91,10 @@ def cumsum(x: Any, axis: int, dtype: Any = None) -> Any:
     return np.add.accumulate(x, axis, np.float64).astype(np.float32)
 
 
-def cumprod(x: Any, axis: int, dtype: Any = None) -> Any:
+def cumprod(x: Any, axis: int, dtype: Any = None, out: Any = None) -> Any:
     """As `np.cumprod`, but float32 is multiplied in float64 and rounded at the end."""
+    if out is not None:
+        return np.multiply.accumulate(x, axis, dtype, out)
     made = _running("cumprod", x, axis, dtype)
     if made is not None:
         return made

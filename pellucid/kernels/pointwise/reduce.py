@@ -1,4 +1,4 @@
-"""Sums, means, norms, maxima and minima over adjacent axes of floats, variances of float32 (C-contiguous).
+"""Sums, means, norms, products, maxima and minima over adjacent axes of floats, variances of float32 (C-contiguous).
 
 Two-byte floats are read as they are, added in float32 and double, and rounded once. An array is seen as (outer, length, inner) and
 reduced over `length`. Sums take at most 128 terms in float in a row (one after another in each lane), then go on in double; large
@@ -18,7 +18,7 @@ from ...llvm import jit, target, threads
 from ...llvm.emit import MEMORY, REGISTER, Function, Module, Value, lanes, vector
 from .values import available, pack, unpack
 
-__all__ = ["amax", "amin", "mean", "norm", "sum", "var"]
+__all__ = ["amax", "amin", "mean", "nansum", "norm", "prod", "sum", "var"]
 
 _F32 = np.dtype(np.float32)
 Axes = int | tuple[int, ...] | None
@@ -84,6 +84,29 @@ def _sum_piece(f: Function, k: Kind, x: Value, length: Value, term=None) -> Valu
     return total.get()
 
 
+def _number(f: Function, v: Value) -> Value:
+    """The elements, 0 for NaN."""
+    return f.select(v.compare("uno", v), f.const(0.0, v.ctype), v)
+
+
+def _product_piece(f: Function, k: Kind, x: Value, length: Value) -> Value:
+    """The product, multiplied in double."""
+    width = k.width
+    double = vector("double", width)
+    parts = [f.var(double, 1.0) for _ in range(UNROLL)]
+    whole = length - length % (width * UNROLL)
+    with f.loop(0, whole, width * UNROLL) as i:
+        for u, part in enumerate(parts):
+            part.set(part.get() * f.extend(k.load(f, x, i + u * width), double))
+    with f.loop(whole, length, width) as i:
+        v = k.load(f, x, i, f.tail_mask(length - i, width), 1.0)
+        parts[0].set(parts[0].get() * f.extend(v, double))
+    values = [part.get() for part in parts]
+    while len(values) > 1:
+        values = [a * b for a, b in zip(values[::2], values[1::2])]
+    return f.fold(values[0], lambda a, b: a * b)
+
+
 def _extreme_piece(f: Function, k: Kind, x: Value, length: Value, better) -> Value:
     """The largest or smallest element, NaN if there is one, as a double."""
     kind, width = k.vector, k.width
@@ -125,6 +148,8 @@ def _build_rows(dtype: str, only: str) -> str:
     pieces = {
         "sum": lambda f, x, n: _sum_piece(f, k, x, n),
         "norm": lambda f, x, n: _sum_piece(f, k, x, n, lambda v: v * v),
+        "nansum": lambda f, x, n: _sum_piece(f, k, x, n, lambda v: _number(f, v)),
+        "prod": lambda f, x, n: _product_piece(f, k, x, n),
         "max": lambda f, x, n: _extreme_piece(f, k, x, n, f.larger),
         "min": lambda f, x, n: _extreme_piece(f, k, x, n, f.smaller),
     }
@@ -166,7 +191,7 @@ def _build_rows(dtype: str, only: str) -> str:
 def _build_columns(dtype: str, only: str) -> str:
     module, k = Module(), Kind(dtype)
     width = k.width
-    for name in ("sum", "norm", "deviations", "max", "min"):
+    for name in ("sum", "norm", "nansum", "prod", "deviations", "max", "min"):
         pointers = ["x", "mean", "out"] if name == "deviations" else ["x", "out"]
         sizes = {"length": "i64", "inner": "i64", "blocks": "i64", "scale": "double"}
         f = threads.parallel_export(module, name, dict.fromkeys(pointers, "ptr") | sizes)
@@ -202,6 +227,14 @@ def _columns(f: Function, k: Kind, name: str, x: Value, place: Value, masks: lis
             k.store(f, part.get(), f.out, place + offset, mask)
         return
     double = vector("double", width)
+    if name == "prod":
+        products = [f.var(double, 1.0) for _ in offsets]
+        with f.loop(0, f.length) as row:
+            for part, offset, mask in zip(products, offsets, masks):
+                part.set(part.get() * f.extend(k.load(f, x, row * f.inner + offset, mask), double))
+        for part, offset, mask in zip(products, offsets, masks):
+            k.store(f, part.get(), f.out, place + offset, mask)
+        return
     totals = [f.var(double, 0.0) for _ in offsets]
     parts = [f.var(kind) for _ in offsets]
     means = None
@@ -217,6 +250,8 @@ def _columns(f: Function, k: Kind, name: str, x: Value, place: Value, masks: lis
                     v = (v - means[u]) * (v - means[u])
                 elif name == "norm":
                     v = v * v
+                elif name == "nansum":
+                    v = _number(f, v)
                 part.set(part.get() + v)
         for total, part in zip(totals, parts):
             total.set(total.get() + f.extend(part.get(), double))
@@ -228,7 +263,7 @@ def _columns(f: Function, k: Kind, name: str, x: Value, place: Value, masks: lis
 @functools.cache
 def _libraries(dtype: str) -> tuple[jit.Library, jit.Library]:
     """Reductions of rows and of columns."""
-    plain = ("sum", "norm", "max", "min")
+    plain = ("sum", "norm", "nansum", "prod", "max", "min")
     rows = {**dict.fromkeys(plain, "paaiiidiii"), "deviations": "paaaiiidiii", "finish": "aaiid", "finish_norm": "aaiid"}
     columns = {**dict.fromkeys(plain, "paaiiidii"), "deviations": "paaaiiidii"}
     return (
@@ -284,6 +319,8 @@ def _rows_to(name: str, x: np.ndarray, mean: tuple, out: np.ndarray, outer: int,
     kernel(threads.team(), x, *mean, partial, length, pieces, CHUNK, 1.0, 0, outer * pieces, 1)
     if name in ("max", "min"):
         out[...] = (np.max if name == "max" else np.min)(partial, axis=1).reshape(out.shape)
+    elif name == "prod":
+        out[...] = np.prod(partial, axis=1).reshape(out.shape)
     else:
         (library.finish_norm if name == "norm" else library.finish)(partial, out, outer, pieces, scale)
 
@@ -318,6 +355,18 @@ def norm(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray
     """The root of the sum of squares."""
     layout = _layout(x, axis)
     return layout and _reduce("norm", x, (), layout, keepdims, 1.0)
+
+
+def nansum(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
+    """The sum of what is not NaN."""
+    layout = _layout(x, axis)
+    return layout and _reduce("nansum", x, (), layout, keepdims, 1.0)
+
+
+def prod(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
+    """The product, multiplied in double and rounded once."""
+    layout = _layout(x, axis)
+    return layout and _reduce("prod", x, (), layout, keepdims, 1.0)
 
 
 def mean(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:

@@ -177,7 +177,7 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype
 
 
 def _nansum(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
-    return xp.sum(xp.where(x != x, x.dtype.type(0), x), dim, None, None, keepdim)
+    return xp.nansum(x, dim, keepdims=keepdim)
 
 
 def _onnx_nansum(c: Any) -> Any:
@@ -236,12 +236,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
 
 
 def _prod(xp: Any, x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
-    kind = x.dtype
-    if kind in xp.ACCUMULATE:
-        wide = xp.ACCUMULATE[kind]
-        made = xp.multiply.reduce(x, dim, wide, None, keepdim)
-        return made if wide.kind == "i" else made.astype(kind)
-    return xp.multiply.reduce(x, dim, None, None, keepdim)
+    return xp.prod(x, dim, keepdims=keepdim)
 
 
 def _prod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:

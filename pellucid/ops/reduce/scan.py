@@ -72,7 +72,7 @@ def _cumprod(xp: Any, x: Any, *, dim: int) -> Any:
         return x.astype(np.int64) if kind.kind in "biu" else x.copy()
     if kind in xp.ACCUMULATE:
         wide = xp.ACCUMULATE[kind]
-        return xp.cumprod(x, dim, wide) if wide.kind == "i" else xp.cumprod(x, dim, wide).astype(kind)
+        return xp.cumprod(x, dim, wide) if wide.kind == "i" else narrowed(xp.cumprod(widened(x), dim), kind)
     return xp.cumprod(x, dim)
 
 
