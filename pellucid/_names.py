@@ -29,6 +29,53 @@ def renamed(function: Callable[..., Any], given: dict[str, Any]) -> dict[str, An
     return {own.get(name, name): value for name, value in given.items()}
 
 
+class Plain:
+    """The parameters of a function that take a truth value, a number or a text, and the classes that they take without a question.
+
+    It is read when the function is first called; a call that it finds nothing doubtful in needs no signature of PyTorch's.
+    """
+
+    __slots__ = ("function", "names", "places")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function: Callable[..., Any] | None = function  # None: it was read
+        self.names: dict[str, set[type]] = _UNREAD
+        self.places: list[tuple[int, set[type]]] = []
+
+    def _read(self) -> None:
+        inner = inspect.unwrap(self.function) if self.function is not None else None
+        code = getattr(inner, "__code__", None)
+        annotations = getattr(inner, "__annotations__", {})
+        self.names = {name: set(_CLASSES[kind]) for name, kind in annotations.items() if kind in _CLASSES and name != "return"}
+        order = code.co_varnames[: code.co_argcount] if code is not None else ()
+        self.places = [(k, self.names[name]) for k, name in enumerate(order) if name in self.names]
+        self.function = None
+
+    def doubtful(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[set[type], Any]]:
+        """The arguments of other classes, with the classes that are known."""
+        if self.names is _UNREAD:
+            self._read()
+        found = []
+        for k, kinds in self.places:
+            if k >= len(args):
+                break
+            if args[k].__class__ not in kinds:
+                found.append((kinds, args[k]))
+        if kwargs:
+            known = self.names
+            for name, value in kwargs.items():
+                if name in known and value.__class__ not in known[name]:
+                    found.append((known[name], value))
+        return found
+
+
+_UNREAD: dict[str, set[type]] = {"": set()}
+_CLASSES: dict[str, tuple[type, ...]] = {
+    "bool": (bool,), "int": (int,), "float": (float, int), "str": (str,),
+}  # fmt: skip
+_CLASSES |= {f"{kind} | None": (*found, type(None)) for kind, found in _CLASSES.items()}
+
+
 class WithOut(inspect.Signature):
     """The signature of a function with `out=` added; read when somebody asks, not for every function at every start."""
 

@@ -98,8 +98,10 @@ def outside() -> int:
     return level
 
 
-def other_dtype(wanted: Any, given: Any, op: str) -> Exception:
-    """The error for `out=` of a dtype that the result does not have."""
+def other_dtype(wanted: Any, given: Any, op: str, kind: str = "") -> Exception:
+    """The error for `out=` of a dtype that the result does not have; "found" is the kind of most functions of single elements."""
+    if kind == "found":
+        return DtypeError(f"Found dtype {given.scalar_type_name} but expected {wanted.scalar_type_name}", op=op)
     return DtypeError(f"Expected out tensor to have dtype {wanted.c_name}, but got {given.c_name} instead", op=op)
 
 
@@ -351,6 +353,29 @@ def of_arguments(error: Exception, function: Any, args: tuple[Any, ...], kwargs:
     told = ArgumentTypeError(str(error))
     told.__suppress_context__ = True
     return told
+
+
+def admit(function: Any, doubtful: list[tuple[set[type], Any]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Refuse a call of a public function whose arguments PyTorch does not take.
+
+    Args:
+        doubtful: the arguments in question, each with the classes that are known to be taken; what is taken now is added.
+
+    Raises:
+        TypeError: in PyTorch's words.
+    """
+    asked = all(type(value).__module__ in _PLAIN_MODULES for _, value in doubtful)
+    if not asked or refuse is None:  # a number of the tracer's, an object that handles functions itself
+        return
+    text = refuse(function, args, kwargs)
+    if text is not None:
+        raise ArgumentTypeError(text)
+    for kinds, value in doubtful:
+        if type(value).__module__ in ("builtins", "numpy") and not isinstance(value, (list, tuple)):
+            kinds.add(type(value))
+
+
+_PLAIN_MODULES = ("builtins", "numpy", "pellucid", "pellucid.core.tensor", "pellucid.sparse._tensor")
 
 
 # What functions raise for arguments of a wrong type, apart from what PyTorch would say.

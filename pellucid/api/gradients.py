@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import dtypes
 from ..core import observe, reverse, tracing
 from ..core.bind import keeps_type
 from ..core.inplace import RETAIN as _RETAIN
@@ -290,3 +291,30 @@ def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
 Tensor._backward_hooks = property(  # type: ignore[method-assign, assignment]
     lambda self: (self._x or {}).get("hooks"), _set_backward_hooks, _refusing("Deletion of _backwards_hooks not allowed!")
 )
+
+
+# ---- the dtype of gradients ----------------------------------------------------------------------
+def _grad_dtype(self: Tensor) -> dtypes.dtype | None:
+    """The dtype that a leaf's gradient is converted to, its own unless another was set; None: whichever it has."""
+    if self._node is not None:
+        raise OperationError("grad_dtype can only be accessed on leaf tensors.")
+    found: dtypes.dtype | None = (self._x or {}).get("grad_dtype", self.dtype)
+    return found
+
+
+def _set_grad_dtype(self: Tensor, kind: Any) -> None:
+    if self._node is not None:
+        raise OperationError("grad_dtype can only be set on leaf tensors.")
+    if kind is not None and not isinstance(kind, dtypes.dtype):
+        raise OperationError(f"grad_dtype must be a torch.dtype or None, but got {type(kind).__name__}")
+    held = self._grad
+    if held is not None and kind is not None and held.dtype is not kind:
+        raise OperationError(
+            f"Cannot set grad_dtype to '{kind.scalar_type_name}' because there is already a gradient with dtype '{held.dtype.c_name}'. "
+            "Please clear the gradient (.grad = None) before changing grad_dtype, or ensure the new grad_dtype matches the existing "
+            "gradient's dtype."
+        )
+    self.extra()["grad_dtype"] = kind
+
+
+Tensor.grad_dtype = property(_grad_dtype, _set_grad_dtype)  # type: ignore[method-assign, assignment]

@@ -206,6 +206,7 @@ class _TensorType(type):
     """`torch.FloatTensor` and kin: `isinstance` asks for the dtype, calling makes a tensor of it."""
 
     tensor_dtype: dtypes.dtype
+    is_cuda = is_sparse = False
 
     def __instancecheck__(cls, obj: Any) -> bool:
         return (
@@ -267,6 +268,8 @@ for _kind, _title in TYPE_NAMES.items():
         _storage = _title.replace("Tensor", "Storage")
         _NAMES[_storage] = _storage_type(_storage, _kind)
 FUNCTIONS["torch"].update(_NAMES)
+# Types of tensors that are there: PyTorch's set has those of devices and of sparse tensors, too.
+_tensor_classes = {t for t in _NAMES.values() if type(t) is _TensorType and not t.tensor_dtype.is_complex}
 
 
 @public()

@@ -113,7 +113,11 @@ def grad(
     roots = _at_edges(outputs)
     if grad_outputs is None and _overriding.below is not None:
         grad_outputs = _overriding.seeds(roots)
-    return _transforms.grad(roots, targets, grad_outputs, retain_graph, create_graph, unused, is_grads_batched, materialize_grads)
+    found = _transforms.grad(roots, targets, grad_outputs, retain_graph, create_graph, unused, is_grads_batched, materialize_grads)
+    kinds = [(t._x or {}).get("grad_dtype") if isinstance(t, Tensor) else None for t in targets]
+    if any(kinds):
+        found = tuple(g if kind is None or g is None else g.to(kind) for g, kind in zip(found, kinds, strict=True))
+    return found
 
 
 def __getattr__(name: str) -> Any:

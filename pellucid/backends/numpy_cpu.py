@@ -367,8 +367,10 @@ def address(x: ndarray) -> int:
     return x.__array_interface__["data"][0]
 
 
-def resized(x: Any, shape: tuple[int, ...]) -> Any:
+def resized(x: Any, shape: tuple[int, ...], like: Any = None) -> Any:
     """An array of another shape where `x` lies, in new memory where the memory of `x` is too small. Its values are what is there.
+
+    It lies in memory as the array `like` of its shape does, where that has no gaps.
 
     >>> import numpy as np
     >>> x = np.zeros(4)
@@ -376,6 +378,10 @@ def resized(x: Any, shape: tuple[int, ...]) -> Any:
     >>> x
     array([0., 1., 1., 1.])
     """
+    if type(like) is ndarray and type(x) is ndarray and not like.flags.c_contiguous:
+        order = sorted(range(like.ndim), key=lambda d: -like.strides[d])
+        if np.ascontiguousarray(like.transpose(order)).strides == like.transpose(order).strides:
+            return resized(x, tuple(shape[d] for d in order)).transpose(np.argsort(order))
     if type(x) is ndarray and x.size:  # where in its memory an empty array lies is not known
         held = owner(x)
         offset = x.__array_interface__["data"][0] - held.__array_interface__["data"][0]

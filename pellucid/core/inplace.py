@@ -396,7 +396,7 @@ def into(out: Tensor, result: Tensor, name: str, read: tuple[Any, ...] = ()) -> 
                 UserWarning,
                 stacklevel=4,
             )
-        out._array = numpy_cpu.resized(a, r.shape)
+        out._array = numpy_cpu.resized(a, r.shape, r)
     check_overlap(out._array)
     with no_grad():
         memory = written(out._array, name)

@@ -10,8 +10,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .._names import WithOut, renamed
-from ..errors import fitted, of_arguments, other_dtype
+from .._names import Plain, WithOut, renamed
+from ..errors import admit, fitted, of_arguments, other_dtype
 from .inplace import check_out, inplace_form, into
 from .tensor import Tensor
 
@@ -37,8 +37,9 @@ def public(
         names: its names there when they differ from the function's own (aliases), space-separated.
         methods: names as a Tensor method ("" none); None: none. "=" stands for the function's own names.
         inplace: names of in-place methods to make from it ("=": each method name with an underscore); the first argument is written.
-        out: the namespace function also takes `out=`; "apart": nowhere near the arguments' memory; "exact": of the result's own
-            dtype, too; "computes": its dtype is the one to compute in, where no `dtype` is given.
+        out: the namespace function also takes `out=`; "apart": nowhere near the arguments' memory; "same" and "found": of the
+            result's own dtype (which they say in other words); "exact": both; "computes": its dtype is the one to compute in, where
+            no `dtype` is given.
     """
 
     def register(function: Function) -> Function:
@@ -85,9 +86,12 @@ def with_out(function: Function, kind: str = "", computes: bool = False) -> Call
     """The function with an `out=` keyword: one tensor, or a tuple of them for several results."""
 
     positional = getattr(function, "positional", function)  # what it calls where no keywords are given
+    plain = Plain(function)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if plain.names and (doubtful := plain.doubtful(args, kwargs)):
+            admit(wrapper, doubtful, args, kwargs)
         try:
             if not kwargs:
                 return positional(*args)
@@ -111,11 +115,11 @@ def with_out(function: Function, kind: str = "", computes: bool = False) -> Call
             given = {"dtype": target.dtype, **given} if computes else given
         result = function(*args, **given)
         if isinstance(target, Tensor):
-            if kind == "exact" and target._array.dtype != result._array.dtype:
-                raise other_dtype(result.dtype, target.dtype, function.__name__)
+            if kind in ("exact", "same", "found") and target._array.dtype != result._array.dtype:
+                raise other_dtype(result.dtype, target.dtype, function.__name__, kind)
             return into(target, result, function.__name__, args if computes else ())
         parts = [into(o, r, function.__name__) for o, r in zip(target, result, strict=True)]
-        return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+        return getattr(type(result), "written", type(result))(*parts) if hasattr(result, "_fields") else tuple(parts)
 
     wrapper.__signature__ = WithOut(function)  # type: ignore[attr-defined]
     return wrapper

@@ -369,6 +369,8 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
             if got is not None:
                 t = got[0] if isinstance(got, tuple) else got
         g = t if create_graph else t._array
+    if extra is not None and extra.get("grad_dtype") is not None:
+        g = TENSORS.cast(g, dtype=extra["grad_dtype"].numpy) if create_graph else as_array(g).astype(extra["grad_dtype"].numpy)
     held = leaf._grad
     if create_graph:
         # A tensor of its own: a later backward adds to it in place.
@@ -387,7 +389,8 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
         leaf._grad = make_tensor(g) if local.inference else wrap(g) if type(g) is ndarray else tensor_of(g)
     elif held._array.dtype != g.dtype or not held._array.flags.writeable:
         with no_grad():
-            leaf._grad = tensor_of(g) + held  # in this order: a dense tensor and a sparse one
+            new = tensor_of(g)
+            leaf._grad = new + held if type(g) is ndarray else held + new  # a dense tensor comes before a sparse one
     else:
         if held._ver is not None:
             check_writable(held, "backward")

@@ -11,6 +11,7 @@ from ..backends.meta import MetaArray
 from ..dtypes import BY_NUMPY, Size, device, dtype
 from ..errors import GraphError
 from . import observe
+from .display.assigned import check_grad
 from .modes import local, state
 
 _new = object.__new__
@@ -143,7 +144,7 @@ class Tensor:
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
-            _check_grad(self, value)
+            check_grad(self, value, Tensor)
         self._grad = value
         if state.slow:
             observe.notify("grad_set", self, value)
@@ -296,22 +297,3 @@ def _warn_non_leaf_grad(tensor: Tensor) -> None:
         UserWarning,
         stacklevel=3,
     )
-
-
-def _check_grad(tensor: Tensor, grad: Any) -> None:
-    if not isinstance(grad, Tensor):
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
-    if grad is tensor:
-        raise RuntimeError("can't assign Variable as its own grad")
-    if grad._array.dtype != tensor._array.dtype:
-        raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{grad.dtype.c_name}' to a tensor with grad_dtype "
-            f"'{tensor.dtype.scalar_type_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You "
-            "can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. "
-            "Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match."
-        )
-    if grad._array.shape != tensor._array.shape:
-        raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(grad._array.shape)}' to a tensor of size '{list(tensor._array.shape)}'. "
-            "Please ensure that the gradient and the tensor are the same size"
-        )

@@ -14,6 +14,7 @@ from .linalg import basic as linalg
 from .linalg import eigen as linalg_eigen
 from .linalg import einsum as einsum
 from .linalg import factor as linalg_factor
+from .linalg import grouped as linalg_grouped
 from .linalg import legacy as linalg_legacy
 from .linalg import lstsq as linalg_lstsq
 from .linalg import matmul as matmul

@@ -11,11 +11,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
+from .._names import Plain
 from ..core.inplace import inplace_form
 from ..core.public import METHODS, with_out
 from ..core.source import is_library
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, fitted, forwarding, of_arguments, warn_once
+from ..errors import ArgumentTypeError, admit, fitted, forwarding, of_arguments, warn_once
 
 _NUMBERS = (int, float, complex)
 
@@ -23,8 +24,12 @@ _NUMBERS = (int, float, complex)
 def checked(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, which takes arguments under all names that PyTorch knows, and refuses others in its words."""
 
+    plain = Plain(function)
+
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if plain.names and (doubtful := plain.doubtful(args, kwargs)):
+            admit(wrapper, doubtful, args, kwargs)
         try:
             return function(*args, **kwargs)
         except Exception as error:
@@ -119,6 +124,9 @@ def former(function: Callable[..., Tensor], *args: Any, numbers: tuple[str, ...]
     kinds = "".join("n" if isinstance(a, _NUMBERS) else "t" if isinstance(a, Tensor) else "?" for a in args)
     tensors = function.__code__.co_argcount
     if len(numbers) == 1:
+        second = args[1]
+        if kinds[:2] == "tt" and tensors == 2 and not second.ndim and not second.requires_grad:  # it stands for a number
+            args, kinds = (args[0], second.item(), *args[2:]), f"tn{kinds[2:].replace('n', 't')}"
         fits = kinds[1] == "n" and len(args) == tensors + 1 and (tensors == 2 or kinds == "tntt")
     else:
         fits = kinds in ("nttt", "ntntt", "tntt", "tnntt")

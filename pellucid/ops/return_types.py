@@ -17,6 +17,8 @@ def make(name: str, fields: str) -> Any:
     kind.__repr__ = show  # type: ignore[method-assign]
     kind.__module__ = "pellucid.return_types"
     TYPES[name] = kind
+    if not name.startswith("_") and not name.endswith("_out"):
+        kind.written = make(f"{name}_out", fields)  # what `out=` gives
     return kind
 
 

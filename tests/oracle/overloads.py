@@ -32,7 +32,7 @@ SPACES = ("torch", "Tensor", "linalg", "fft", "special", "nn.functional")
 # What has no result to compare, no CPU kernel in PyTorch, or acts on the process.
 LEFT_OUT = re.compile(
     r"_|cudnn|miopen|mkldnn|fbgemm|quantized|q_|int_repr|fake_quantize|choose_qparams|mps|record_stream|pin_memory|is_pinned|dequantize"
-    r"|empty|resize_as_sparse|set_|rename|refine_names|align|from_file|quantize|fused_moving|batch_norm_(elemt|stats|gather|update|backward)"
+    r"|(new_)?empty|Generator|resize_as_sparse|set_|rename|refine_names|align|from_file|quantize|fused_moving|batch_norm_(elemt|stats|gather|update|backward)"
     r"|share_memory|resize|sparse|sspaddmm|smm|hspmm|backward|requires_grad|retain_grad|manual_seed|seed|fork|wait|tolist|save|load|device|hash_tensor|sym_|copysign_$"
 )
 
@@ -248,7 +248,19 @@ def shown(value: Any, library: Any) -> Any:
     return (type(value).__name__, str(value).replace("pellucid.", "torch."))
 
 
-def difference(theirs: Any, ours: Any) -> str:
+def precision_of(call: Call) -> float:
+    """The epsilon of the coarsest floats among the arguments: what is computed in it is no better in a wider result."""
+    found = 0.0
+    for value in [*call.args, *call.kwargs.values()]:
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(one, T) and one.dtype == "bfloat16":
+                found = max(found, 2.0**-8 / 16)  # a unit or two in the last place
+            elif isinstance(one, T) and np.asarray(one.content).dtype in (np.float32, np.complex64):
+                found = max(found, float(np.finfo(np.float32).eps))
+    return found
+
+
+def difference(theirs: Any, ours: Any, precision: float = 0.0) -> str:
     """What differs first, in a word; "" where nothing does."""
     if isinstance(theirs, tuple) and theirs and theirs[0] == "error" or isinstance(ours, tuple) and ours and ours[0] == "error":
         if isinstance(theirs, list):
@@ -259,7 +271,7 @@ def difference(theirs: Any, ours: Any) -> str:
     if isinstance(theirs, list):
         if not isinstance(ours, list) or len(theirs) != len(ours):
             return "count"
-        return next((d for a, b in zip(theirs, ours, strict=True) if (d := difference(a, b))), "")
+        return next((d for a, b in zip(theirs, ours, strict=True) if (d := difference(a, b, precision))), "")
     if theirs[0] != ours[0]:
         return "class"
     if theirs[0] == "tensor":
@@ -268,13 +280,13 @@ def difference(theirs: Any, ours: Any) -> str:
                 return word
         a, b = theirs[5], ours[5]
         if a.dtype.kind in "fc":
-            eps = np.finfo(a.dtype).eps
+            eps = max(precision, np.finfo(a.dtype).eps)
             return "" if np.allclose(a, b, rtol=64 * eps, atol=16 * eps, equal_nan=True) else "values"
         return "" if np.array_equal(a, b) else "values"
     if theirs[0] == "sparse":
-        return "sparse" if theirs[1:4] != ours[1:4] else difference(theirs[4], ours[4])
+        return "sparse" if theirs[1:4] != ours[1:4] else difference(theirs[4], ours[4], precision)
     if isinstance(theirs[1], list):
-        return difference(theirs[1], ours[1])
+        return difference(theirs[1], ours[1], precision)
     if isinstance(theirs[1], (float, complex)):
         return "" if np.isclose(theirs[1], ours[1], rtol=1e-5, atol=1e-6, equal_nan=True) else "values"
     return "" if theirs[1] == ours[1] else "values"
@@ -464,7 +476,7 @@ def compared(call: Call) -> tuple[str, Any, Any]:
     """(what differs, PyTorch's outcome, ours)."""
     theirs = made(call, torch)
     ours = made(call, pellucid)
-    found = difference(theirs[0], ours[0])
+    found = difference(theirs[0], ours[0], precision_of(call))
     if not found and theirs[1] != ours[1] and isinstance(theirs[0], list):
         found = "warnings"
         return found, theirs[1], ours[1]

@@ -58,6 +58,27 @@ class _LoadPreHook:
         self.module = ref(state["module"]) if state.get("module") is not None else None
 
 
+def _load_below(
+    module: Any, part: Any, prefix: str, metadata: Any, assign: bool, notes: tuple[list[str], list[str], list[str]]
+) -> None:
+    """Load a module and those below it; `notes` takes the names that are missing, those that are unexpected, and errors."""
+    local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
+    if assign:
+        local_metadata = {**local_metadata, "assign_to_params_buffers": True}
+    module._load_from_state_dict(part, prefix, local_metadata, True, *notes)
+    for name, child in module._modules.items():
+        if child is not None:
+            below = f"{prefix}{name}."
+            _load_below(child, {k: v for k, v in part.items() if k.startswith(below)}, below, metadata, assign, notes)
+    incompatible = _IncompatibleKeys(*notes[:2])
+    for hook in module._load_state_dict_post_hooks.values():
+        if hook(module, incompatible) is not None:
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, if "
+                "incompatible_keys need to be modified, it should be done inplace."
+            )
+
+
 class StateMixin:
     """Saving and loading of parameters and buffers."""
 
@@ -153,24 +174,7 @@ class StateMixin:
         if metadata is not None:
             values._metadata = metadata
 
-        def load(module: Any, part: Any, prefix: str = "") -> None:
-            local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
-            if assign:
-                local_metadata = {**local_metadata, "assign_to_params_buffers": True}
-            module._load_from_state_dict(part, prefix, local_metadata, True, missing, unexpected, errors)
-            for name, child in module._modules.items():
-                if child is not None:
-                    below = f"{prefix}{name}."
-                    load(child, {k: v for k, v in part.items() if k.startswith(below)}, below)
-            incompatible = _IncompatibleKeys(missing, unexpected)
-            for hook in module._load_state_dict_post_hooks.values():
-                if hook(module, incompatible) is not None:
-                    raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, if "
-                        "incompatible_keys need to be modified, it should be done inplace."
-                    )
-
-        load(self, values)
+        _load_below(self, values, "", metadata, assign, (missing, unexpected, errors))
         if strict:
             if unexpected:
                 errors.insert(0, "Unexpected key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in unexpected)))

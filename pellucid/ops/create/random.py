@@ -383,10 +383,10 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Tenso
         return empty_like(input)
     if p is None:
         values = random_distributions.bernoulli_like(source, a)
-    elif isinstance(p, Tensor):
-        values = random_distributions.bernoulli_like(source, p._array, a.shape, a.dtype)
+    elif isinstance(p, Tensor) and p._array.ndim:
+        raise ArgumentTypeError("bernoulli(): argument 'p' (position 2) must be float, not Tensor")
     else:
-        values = random_distributions.bernoulli(source, a.shape, p, a.dtype)
+        values = random_distributions.bernoulli(source, a.shape, float(p), a.dtype)
     return deliver(sampled(input, values), out, "bernoulli")
 
 

@@ -628,7 +628,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
         return tuple(wrap(np.ascontiguousarray(d)) for d in found)
     if a.ndim == 0:
         return wrap(np.empty((len(found[0]), 0), np.int64))
-    return wrap(np.stack(found, axis=1) if found else np.empty((0, a.ndim), np.int64))
+    return wrap(np.stack(found).T if len(found[0]) else np.empty((0, a.ndim), np.int64))  # as it lies in PyTorch
 
 
 @public(methods="=")

@@ -141,6 +141,29 @@ def loop(function: Callable[..., Any], *stacks: Any, core: int = 2) -> list[Any]
     return [np.stack([np.asarray(r[k]) for r in rows]).reshape((*lead, *np.shape(rows[0][k]))) for k in range(len(rows[0]))]
 
 
+def by_columns(rule: Callable[..., Any], places: tuple[int, ...] = (0,)) -> Callable[..., Any]:
+    """A forward rule whose results lie in memory as LAPACK writes them, column after column, and so do PyTorch's.
+
+    Args:
+        rule: it returns one array or several.
+        places: which of several are matrices.
+    """
+
+    @functools.wraps(rule)
+    def laid_out(*args: Any, **params: Any) -> Any:
+        made = rule(*args, **params)
+        if isinstance(made, tuple):
+            return tuple(columns(m) if k in places else m for k, m in enumerate(made))
+        return columns(made)
+
+    return laid_out
+
+
+def columns(x: Any) -> Any:
+    """Matrices that lie in memory column after column."""
+    return np.ascontiguousarray(x.mT).mT if type(x) is np.ndarray and x.ndim >= 2 else x
+
+
 def lapack(names: str, *arrays: Any) -> Any:
     """SciPy's LAPACK functions for the arrays' element type, on as many threads as a matrix is worth."""
     from scipy.linalg import get_lapack_funcs

@@ -16,6 +16,7 @@ from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, UnsupportedError, warn_once
 from ...shapes import broadcast_shapes, normalize_dim
+from .. import return_types
 from .._rules import constant, library, require_tensor, values
 from .._samples import cases
 from ._linalg import linalg, mH, square
@@ -23,7 +24,7 @@ from .solve import det, inv, slogdet
 
 
 # ---- powers and exponentials ------------------------------------------------------------------
-@public(namespace="linalg torch", names="matrix_power", methods="=", out=True)
+@public(namespace="linalg torch", names="matrix_power", methods="=", out="same")
 def matrix_power(A: Tensor, n: int) -> Tensor:  # noqa: N803
     """The n-th power of square matrices by repeated squaring; of their inverses for negative n.
 
@@ -325,5 +326,15 @@ def logdet(input: Tensor) -> Tensor:
 
 METHODS["det"] = det
 FUNCTIONS["torch"]["det"] = FUNCTIONS["linalg"]["det"]
-METHODS["slogdet"] = slogdet
-FUNCTIONS["torch"]["slogdet"] = FUNCTIONS["linalg"]["slogdet"]
+_slogdet_result = return_types.make("slogdet", "sign logabsdet")
+
+
+@public(names="slogdet", methods="=", out=True)
+def _slogdet(input: Tensor) -> Any:
+    """`linalg.slogdet`, under an older name.
+
+    >>> import pellucid as torch
+    >>> torch.slogdet(torch.eye(2)).logabsdet
+    tensor(0.)
+    """
+    return _slogdet_result(*slogdet(input))

@@ -16,7 +16,7 @@ from ...errors import ArgumentTypeError, DtypeError, OperationError, SingularErr
 from .. import return_types
 from .._rules import constant, require_tensor, values
 from .._samples import cases
-from ._linalg import column, diag, diagonal, linalg, matrices, mH, row, square, used
+from ._linalg import by_columns, column, diag, diagonal, linalg, matrices, mH, row, square, used
 
 
 # ---- eigenvalues ------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ defop(
     "eigh",
     "input",
     host=True,
-    forward=_eigh,
+    forward=by_columns(_eigh, (1,)),
     outputs=2,
     vjp={"input": _eigh_grad},
     grad_name="LinalgEigh",
@@ -89,7 +89,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:  # noqa: N803
     return _eigh_result(*F.eigh(square(A, "linalg.eigh", kernel="linalg_eigh_cpu", whole=True), uplo=uplo))
 
 
-@linalg()
+@linalg(out="same")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:  # noqa: N803
     """The eigenvalues of `eigh`.
 
@@ -131,7 +131,7 @@ defop(
     "eig",
     "input",
     host=True,
-    forward=_eig,
+    forward=by_columns(_eig, (1,)),
     outputs=2,
     vjp={"input": _eig_grad},
     grad_name="LinalgEig",
@@ -230,7 +230,7 @@ defop(
     "svd",
     "input",
     host=True,
-    forward=_svd,
+    forward=by_columns(_svd, (0, 2)),
     outputs=3,
     vjp={"input": _svd_grad},
     grad_name="LinalgSvd",
@@ -266,7 +266,7 @@ def _check_driver(name: str, driver: Any) -> None:
         )
 
 
-@linalg()
+@linalg(out="same")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:  # noqa: N803
     """The singular values, descending.
 

@@ -19,7 +19,7 @@ from .. import return_types
 from .._rules import constant, library, require_tensor, values
 from .._samples import cases
 from ..pointwise.basic import underivable
-from ._linalg import batched, floating, lapack, linalg, loop, matrices, mH, square, tril, triu
+from ._linalg import batched, by_columns, columns, floating, lapack, linalg, loop, matrices, mH, square, tril, triu
 
 _INFO = np.dtype(np.int32)
 
@@ -53,7 +53,7 @@ defop(
     "cholesky",
     "input",
     host=True,
-    forward=lambda xp, x, *, upper: cholesky_arrays(x, upper),
+    forward=by_columns(lambda xp, x, *, upper: cholesky_arrays(x, upper)),
     outputs=2,
     vjp={"input": _cholesky_grad},
     aval=lambda x, upper: [x, (x[0][:-2], _INFO)],
@@ -76,7 +76,7 @@ def checked_cholesky(name: str, input: Any, upper: bool, whole: bool = False) ->
     return factor
 
 
-@linalg()
+@linalg(out="same")
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:  # noqa: N803
     """The lower-triangular L with `A = L @ L.mH` (or U with `A = U.mH @ U`), for a stack of positive-definite matrices.
 
@@ -152,7 +152,7 @@ defop(
     "qr",
     "input",
     host=True,
-    forward=_qr,
+    forward=by_columns(_qr, (0, 1)),
     outputs=2,
     vjp={"input": _qr_grad},
     grad_name="LinalgQr",
@@ -194,7 +194,7 @@ def _getrf(xp: Any, x: Any) -> Any:
         return x.copy(), np.zeros((*x.shape[:-2], k), np.int32), np.zeros(x.shape[:-2], _INFO)
     (getrf,) = lapack("getrf", x)
     lu, pivots, info = loop(lambda a: getrf(a), x)
-    return np.ascontiguousarray(lu), pivots.astype(np.int32) + 1, np.asarray(info, _INFO)
+    return lu, pivots.astype(np.int32) + 1, np.asarray(info, _INFO)
 
 
 def permutation_of(pivots: Any, m: int) -> Any:
@@ -247,7 +247,7 @@ defop(
     "lu_factor",
     "input",
     host=True,
-    forward=_getrf,
+    forward=by_columns(_getrf),
     outputs=3,
     vjp={"input": _lu_grad},
     grad_name="LinalgLuFactorEx",
@@ -360,7 +360,7 @@ def _ldl_arrays(a: Any, hermitian: bool) -> Any:
         return np.tril(packed), pivots, info
 
     packed, pivots, info = loop(one, a)
-    return np.ascontiguousarray(packed), pivots.astype(np.int32), np.asarray(info, _INFO)
+    return columns(packed), pivots.astype(np.int32), np.asarray(info, _INFO)
 
 
 def _ldl_call(name: str, input: Any, hermitian: bool) -> Any:

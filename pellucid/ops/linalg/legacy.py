@@ -11,11 +11,12 @@ from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
+from ...devices import contiguous_format
 from ...errors import DtypeError, OperationError, ShapeError, warn_once
 from .. import return_types
 from .._rules import require_tensor
 from ..pointwise.basic import underivable
-from ._linalg import broadcast_batches, floating, lapack, loop, matrices, same_dtype, square
+from ._linalg import broadcast_batches, columns, floating, lapack, loop, matrices, same_dtype, square
 from .factor import apply_reflections, checked_cholesky, householder_product, lu_input, unpacked
 from .lstsq import pinv as _pinv
 from .solve import cholesky_solution, inv
@@ -26,7 +27,7 @@ def _deprecated(name: str, successor: str, how: str) -> None:
     warn_once(f"torch.{name} is deprecated in favor of {successor} will be removed in a future PyTorch release.\n{how}.")
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="same")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factors; see `linalg.cholesky`.
 
@@ -64,7 +65,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     return cholesky_solution("cholesky_inverse", eye, input, upper)
 
 
-@public(names="inverse", methods="=", out=True)
+@public(names="inverse", methods="=", out="same")
 def inverse(input: Tensor) -> Tensor:
     """As `linalg.inv`.
 
@@ -125,7 +126,7 @@ def geqrf(input: Tensor) -> Any:
 def _geqrf_arrays(x: Any) -> tuple[Any, Any]:
     (trf,) = lapack("geqrf", x)
     packed, tau = loop(lambda a: trf(a)[:2], x)
-    return np.ascontiguousarray(packed), tau
+    return columns(packed), tau
 
 
 METHODS["orgqr"] = householder_product
@@ -310,7 +311,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     return _unpack(*unpacked(LU_data, LU_pivots, unpack_data, unpack_pivots))
 
 
-@public(names="lu_solve", methods="=", out=True)
+@public(names="lu_solve", methods="=", out="same")
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: N803
     """The solution X of `A @ X = b` from A's compact LU factorisation.
 
@@ -359,7 +360,7 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
         )
     floating(A, name, kernel="triangular_solve_cpu", whole=True)
     a, b = broadcast_batches(A, b)
-    clone = a.clone()
+    clone = a.mT.clone(memory_format=contiguous_format).mT  # column after column, as LAPACK reads it
     if transpose:
         a, upper = a.mT, not upper
     return _triangular(F.solve_triangular(a, b, upper=bool(upper), left=True, unit=bool(unitriangular)), clone)

@@ -15,7 +15,7 @@ from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from .. import return_types
 from .._rules import require_tensor, values
 from .._samples import cases
-from ._linalg import broadcast_batches, double_or_float, linalg, loop, mH, square
+from ._linalg import broadcast_batches, by_columns, double_or_float, linalg, loop, mH, square
 
 
 # ---- pseudo-inverse and least squares ---------------------------------------------------------
@@ -117,6 +117,11 @@ def _lstsq(xp: Any, a: Any, b: Any, *, rcond: Any, driver: str) -> Any:
     least = np.finfo(a.dtype).eps * max(m, n) if rcond is None or rcond < 0 else rcond
 
     def one(x: Any, y: Any) -> Any:
+        if driver == "gelsy" and rcond is not None:  # it judges the rank by columns, not by singular values
+            from scipy.linalg import lstsq as solved
+
+            made, _, rank, _ = solved(x, y, cond=least, lapack_driver="gelsy", check_finite=False)
+            return made, np.asarray(rank), np.zeros(min(m, n), a.real.dtype)
         made, _, rank, s = kernels.matmul.blas.linalg.lstsq(x, y, rcond=least)
         return made, np.asarray(rank), s
 
@@ -157,7 +162,7 @@ defop(
     "lstsq",
     "input other",
     host=True,
-    forward=_lstsq,
+    forward=by_columns(_lstsq),
     outputs=4,
     vjp={"input": _lstsq_a, "other": _lstsq_b},
     grad_name="LinalgLstsq",

@@ -172,7 +172,7 @@ matmul_op = defop(
 METHODS["__matmul__"], METHODS["__rmatmul__"] = make_operators(matmul_op)
 
 
-@public(methods="=", out=True, namespace="torch linalg")
+@public(methods="=", out="same", namespace="torch linalg")
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product `input @ other`: of vectors, matrices, or stacks of matrices whose leading dimensions broadcast.
 
@@ -212,7 +212,7 @@ _mm, _bmm = _named_product("mm", mm_shape, ("input", "mat2")), _named_product("b
 _mv, _dot = _named_product("mv", mv_shape, ("input", "vec")), _named_product("dot", dot_shape, ("input", "tensor"))
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="same")
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices, `(n, k)` times `(k, m)`; no broadcasting.
 
@@ -224,7 +224,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return _mm(input, mat2)
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="same")
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two stacks of matrices, `(b, n, k)` times `(b, k, m)`; no broadcasting.
 
@@ -371,7 +371,7 @@ def _combined(name: str, input: Any, product: Tensor, beta: Any, alpha: Any) -> 
     return (input if beta == 1 else input * beta) + product
 
 
-@public(methods="=", inplace="=", out=True)
+@public(methods="=", inplace="=", out="same")
 @low_precision
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)` with `input` broadcast to the product's shape.
@@ -463,7 +463,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Numb
     return _combined("addbmm", input, F.cast(summed, dtype=product._array.dtype), beta, alpha)
 
 
-@public(methods="=", inplace="=", out=True)
+@public(methods="=", inplace="=", out="same")
 @low_precision
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * (batch1 @ batch2)` for stacks of matrices.

@@ -21,7 +21,9 @@ from .._samples import cases
 from ._linalg import (
     batched,
     broadcast_batches,
+    by_columns,
     column,
+    columns,
     floating,
     lapack,
     linalg,
@@ -65,7 +67,7 @@ def _solve_triangular(xp: Any, a: Any, b: Any, *, upper: bool, left: bool, unit:
     def one(x: Any, y: Any) -> Any:
         return (trsm(1.0, x, y, side=0 if left else 1, lower=0 if upper else 1, diag=1 if unit else 0),)
 
-    return np.ascontiguousarray(loop(one, a, b)[0])
+    return loop(one, a, b)[0]
 
 
 def _triangle(F: Any, x: Any, upper: bool, unit: bool) -> Any:
@@ -86,7 +88,7 @@ defop(
     "solve_triangular",
     "input other",
     host=True,
-    forward=_solve_triangular,
+    forward=by_columns(_solve_triangular),
     aval=lambda a, b, upper, left, unit: b,
     vjp={"input": _triangular_left, "other": _triangular_right},
     grad_name="LinalgSolveTriangular",
@@ -156,7 +158,7 @@ defop(
     "solve",
     "input other",
     host=True,
-    forward=_solve,
+    forward=by_columns(_solve),
     aval=lambda a, b: b,
     vjp={
         "input": lambda F, g, input, out: -F.matmul(F.solve(mH(F, input), g), mH(F, out)),
@@ -179,7 +181,7 @@ defop(
     "solve_ex",
     "input other",
     host=True,
-    forward=_solve_ex_arrays,
+    forward=by_columns(_solve_ex_arrays),
     outputs=2,
     aval=lambda a, b: [b, (a[0][:-2], _INFO)],
     vjp={
@@ -222,7 +224,7 @@ def _first_of_each(info: Any, shape: tuple[int, ...]) -> Any:
     return info[places] if info._array.shape != shape else info
 
 
-@linalg()
+@linalg(out="same")
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:  # noqa: N803
     """The solution X of `A @ X = B` (or `X @ A = B` with left=False) for square A.
 
@@ -270,7 +272,7 @@ defop(
     "inverse",
     "input",
     host=True,
-    forward=_inverse,
+    forward=by_columns(_inverse),
     aval=lambda x: x,
     vjp={"input": lambda F, g, out: -F.matmul(mH(F, out), F.matmul(g, mH(F, out)))},
     grad_name="LinalgInvEx",
@@ -291,7 +293,7 @@ defop(
     "inverse_ex",
     "input",
     host=True,
-    forward=_inverse_ex,
+    forward=by_columns(_inverse_ex),
     outputs=2,
     aval=lambda x: [x, (x[0][:-2], _INFO)],
     vjp={"input": lambda F, g, out0: -F.matmul(mH(F, out0), F.matmul(g[0], mH(F, out0)))},
@@ -300,7 +302,7 @@ defop(
 )
 
 
-@linalg()
+@linalg(out="same")
 def inv(A: Tensor) -> Tensor:  # noqa: N803
     """The inverses of square matrices.
 
@@ -378,7 +380,7 @@ defop(
 )  # fmt: skip
 
 
-@public(namespace="linalg", out=True)
+@public(namespace="linalg", out="same")
 def det(A: Tensor) -> Tensor:  # noqa: N803
     """The determinants of square matrices.
 
@@ -442,7 +444,7 @@ def slogdet(A: Tensor) -> Any:  # noqa: N803
 
 
 # ---- systems from factorisations --------------------------------------------------------------
-@linalg()
+@linalg(out="same")
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:  # noqa: N803
     """The solution X of `A @ X = B` (`X @ A = B` with left=False, A^H for A with adjoint=True) from A's `lu_factor`.
 
@@ -530,7 +532,7 @@ def cholesky_solution(name: str, B: Any, L: Any, upper: bool) -> Tensor:  # noqa
     return F.cholesky_solve(*broadcast_batches(B, L), upper=bool(upper))
 
 
-@linalg()
+@linalg(out="same")
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:  # noqa: N803
     """The solution X of `A @ X = B` from A's `ldl_factor`.
 
@@ -582,7 +584,7 @@ def _ldl_solution(a: Any, pivots: Any, b: Any, lead: tuple[int, ...], hermitian:
     out = np.empty(b.shape, b.dtype)
     for place in np.ndindex(*b.shape[:-2]):
         out[place] = trs(a[place], pivots[place], b[place], lower=1)[0]
-    return out
+    return columns(out)
 
 
 @linalg()

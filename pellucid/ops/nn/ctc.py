@@ -25,7 +25,7 @@ from .._rules import differentiated, full_precision, require_tensor
 from .loss import reduce_loss
 
 
-@public(namespace="nn.functional torch")
+@public(namespace="nn.functional")
 @full_precision
 def ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",

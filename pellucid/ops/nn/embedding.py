@@ -370,7 +370,7 @@ def _winners(a: np.ndarray, bag: np.ndarray, bags: int) -> tuple[np.ndarray, np.
     return winner, (counts[:bags] > 0)[:, None].copy()
 
 
-@public(names="embedding_bag")
+@public(names="embedding_bag _embedding_bag _embedding_bag_forward_only")
 def embedding_bag_parts(
     weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
     per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
@@ -381,16 +381,20 @@ def embedding_bag_parts(
         mode: 0 sum, 1 mean, 2 maximum.
 
     Returns:
-        The rows `(B, columns)`; the bag of each index; how many indices each bag has (without `padding_idx`); and, for the maximum,
-        which index each element came from (-1 in an empty bag), zeros `(B,)` otherwise.
+        The rows `(B, columns)`; the bag of each index (none where PyTorch sums without it); how many indices each bag has (without
+        `padding_idx`; 0 for sums); and, for the maximum, which index each element came from (0 in an empty bag), else the third again.
 
     >>> import pellucid as torch
     >>> torch.embedding_bag(torch.eye(3), torch.tensor([0, 1, 2, 2]), torch.tensor([0, 2]))[0]
     tensor([[1., 1., 0.],
             [0., 0., 2.]])
     """
+    for name, t, dims in (("input", indices, (1, 2)), ("offsets", offsets, (1,)), ("weight", weight, (2,))):
+        if require_tensor(t, "embedding_bag", name).ndim not in dims:
+            wanted = "1D or 2D" if len(dims) == 2 else f"{dims[0]}D"
+            raise OperationError(f"{name} has to be a {wanted} Tensor, but got Tensor of dimension {t.ndim}")
     if mode not in (0, 1, 2):
-        raise ArgumentValueError(f"embedding_bag: expected mode to be 0 (sum), 1 (mean) or 2 (max), got {mode}")
+        raise OperationError("`mode` must be sum, mean, or max.")
     out = embedding_bag(
         indices, weight, offsets, None, 2.0, scale_grad_by_freq, ("sum", "mean", "max")[mode], sparse, per_sample_weights,
         include_last_offset, padding_idx,
@@ -404,10 +408,13 @@ def _parts(index: Any, offsets: Any, weight: Any, bags: int, mode: int, padding:
     """The bag of each index, how many each bag has, and where each element of a maximum came from."""
     bag = np.searchsorted(offsets[:bags], np.arange(index.size), side="right") - 1
     kept = np.ones(index.size, bool) if padding is None else index != padding
+    if mode == 0:  # PyTorch's fast sum needs neither
+        sizes = np.zeros(bags, np.int64)
+        return (bag if padding is not None or weight.dtype == np.float64 else bag[:0]), sizes, sizes.copy()
     sizes = np.bincount(bag[kept], minlength=bags)
-    source = np.zeros(bags, np.int64)
+    source = sizes.copy()
     if mode == 2:
-        source = np.full((bags, weight.shape[1]), -1, np.int64)
+        source = np.zeros((bags, weight.shape[1]), np.int64)
         for b in range(bags):
             own = index[(bag == b) & kept]
             if own.size:

@@ -109,7 +109,7 @@ linear_op = defop(
 )
 
 
-@public(namespace="nn.functional", out=True)
+@public(namespace="nn.functional", out="same")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias`.
 

@@ -48,7 +48,7 @@ def get_reduction(size_average: bool | None, reduce: bool | None, reduction: str
         return reduction
     warnings.warn(
         "size_average and reduce args will be deprecated, please use reduction='{}' instead.".format(
-            name := "none" if reduce is False else "mean" if size_average in (None, True) else "sum"
+            name := "none" if reduce is not None and not reduce else "mean" if size_average is None or size_average else "sum"
         ),
         UserWarning,
         stacklevel=4,
@@ -568,7 +568,7 @@ def has_log_sigmoid(input: Tensor) -> None:
         raise UnsupportedError(f"\"log_sigmoid_cpu\" not implemented for '{kind}'", hint="convert first: x.float()")
 
 
-@public(namespace="nn.functional torch")
+@public(namespace="nn.functional")
 @full_precision
 def kl_div(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",

@@ -318,7 +318,7 @@ def poisson_nll_loss(
     return reduce_loss(loss, reduction)
 
 
-@public(namespace="nn.functional torch")
+@public(namespace="nn.functional")
 @full_precision
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None,
@@ -335,7 +335,7 @@ def margin_ranking_loss(
     return reduce_loss((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)
 
 
-@public(namespace="nn.functional torch")
+@public(namespace="nn.functional")
 @full_precision
 def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
@@ -510,7 +510,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return (x1 - x2 + eps).norm(p, dim=-1, keepdim=keepdim)
 
 
-@public(namespace="nn.functional torch")
+@public(namespace="nn.functional")
 @full_precision
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None,
@@ -534,7 +534,7 @@ def cosine_embedding_loss(
     return reduce_loss(positive + negative, reduction)
 
 
-@public(namespace="nn.functional torch")
+@public(namespace="nn.functional")
 @full_precision
 def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False,

@@ -436,7 +436,7 @@ def avg_pool1d(
     return _avg(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
-@public(namespace="nn.functional", out=True)
+@public(namespace="nn.functional", out="same")
 def avg_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, ceil_mode: bool = False, count_include_pad: bool = True,
     divisor_override: int | None = None,

@@ -9,12 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import dtypes
+from ...core.inplace import inplace_form
 from ...core.primitive import TENSORS as F
-from ...core.public import public
+from ...core.public import FUNCTIONS, public
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import OperationError
 from .._rules import require_tensor
 from . import conv as nn_conv
+from . import ctc as nn_ctc
 from . import dropout as nn_dropout
 from . import embedding as nn_embedding
 from . import grid as nn_grid
@@ -164,16 +167,102 @@ def _embedding(
 public(names="bilinear")(nn_linear.bilinear)
 
 
+# ---- losses -----------------------------------------------------------------------------------
+# `reduction` is 0 for none, 1 for the mean, 2 for the sum. PyTorch's signatures show 1 as the default; left out, it is 0.
+def _reduction(number: int) -> str:
+    if not 0 <= number < len(_REDUCTIONS):
+        number = 0  # PyTorch leaves the values as they are for every other number
+    return _REDUCTIONS[number]
+
+
 @public(names="binary_cross_entropy_with_logits")
-def _bce_with_logits(input: Tensor, target: Tensor, weight: Maybe = None, pos_weight: Maybe = None, reduction: int = 1) -> Tensor:
-    """`nn.functional.binary_cross_entropy_with_logits`; `reduction` is 0 for none, 1 for the mean, 2 for the sum."""
-    return nn_loss.binary_cross_entropy_with_logits(input, target, weight, reduction=_REDUCTIONS[reduction], pos_weight=pos_weight)
+def _bce_with_logits(input: Tensor, target: Tensor, weight: Maybe = None, pos_weight: Maybe = None, reduction: int = 0) -> Tensor:
+    """`nn.functional.binary_cross_entropy_with_logits`; `reduction` is a number."""
+    return nn_loss.binary_cross_entropy_with_logits(input, target, weight, reduction=_reduction(reduction), pos_weight=pos_weight)
 
 
 @public(names="poisson_nll_loss")
 def _poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
-    """`nn.functional.poisson_nll_loss`; `reduction` is 0 for none, 1 for the mean, 2 for the sum."""
-    return nn_loss_pairs.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_REDUCTIONS[reduction])
+    """`nn.functional.poisson_nll_loss`; `reduction` is a number."""
+    return nn_loss_pairs.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_reduction(reduction))
+
+
+@public(names="kl_div")
+def _kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
+    """`nn.functional.kl_div`; `reduction` is a number."""
+    single = nn_loss.kl_div(input, target, reduction="none", log_target=log_target)
+    return nn_loss.reduce_loss(single, _reduction(reduction))
+
+
+@public(names="margin_ranking_loss")
+def _margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
+    """`nn.functional.margin_ranking_loss`; `reduction` is a number."""
+    return nn_loss_pairs.margin_ranking_loss(input1, input2, target, margin, reduction=_reduction(reduction))
+
+
+@public(names="hinge_embedding_loss")
+def _hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
+    """`nn.functional.hinge_embedding_loss`; `reduction` is a number."""
+    return nn_loss_pairs.hinge_embedding_loss(input, target, margin, reduction=_reduction(reduction))
+
+
+@public(names="cosine_embedding_loss")
+def _cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
+    """`nn.functional.cosine_embedding_loss`; `reduction` is a number."""
+    return nn_loss_pairs.cosine_embedding_loss(input1, input2, target, margin, reduction=_reduction(reduction))
+
+
+@public(names="triplet_margin_loss")
+def _triplet_margin_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False,
+    reduction: int = 0,
+) -> Tensor:  # fmt: skip
+    """`nn.functional.triplet_margin_loss`; `reduction` is a number."""
+    return nn_loss_pairs.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_reduction(reduction))
+
+
+@public(names="ctc_loss")
+def _ctc_loss(
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
+    zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
+    """`nn.functional.ctc_loss`; `reduction` is a number."""
+    return nn_ctc.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _reduction(reduction), zero_infinity)
+
+
+# ---- pools ------------------------------------------------------------------------------------
+# ---- functions that PyTorch's own modules call -----------------------------------------------
+def _sum_relu(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
+    """`relu(input + alpha * other)`."""
+    made: Tensor = FUNCTIONS["torch"]["add"](input, other, alpha=alpha)
+    return made.clamp(min=0)
+
+
+public(names="_add_relu", out=True)(_sum_relu)
+FUNCTIONS["torch"]["_add_relu_"] = inplace_form(_sum_relu, "_add_relu_")
+
+
+@public(names="_masked_softmax")
+def _masked_softmax(input: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:
+    """The softmax along `dim` (the last one) of what `mask` leaves; 0 where it is true.
+
+    Args:
+        mask_type: what the mask stands for: 0 `(L, L)` of an attention, 1 `(B, L)` of its keys, 2 (the default) each element.
+    """
+    x = require_tensor(input, "_masked_softmax")
+    if require_tensor(mask, "_masked_softmax", "mask", 2).dtype is not dtypes.bool_:
+        raise OperationError("Mask should be a boolean tensor")
+    kind = 2 if mask_type is None else mask_type
+    shapes = {0: (x.shape[-1:] * 2, "(L, L)"), 1: ((x.shape[0], x.shape[-1]), "(B, L)"), 2: (x.shape, "")}
+    if kind not in shapes:
+        raise OperationError("Mask Type should be 0 (src_mask) or 1 (src_key_padding_mask), or 2 (default_mask)")
+    wanted, text = shapes[kind]
+    if tuple(mask.shape) != tuple(wanted):
+        raise OperationError(f"For mask_type == {kind} mask shape should {'be ' + text if text else 'match input shape'}")
+    if kind == 1:
+        mask = mask.reshape((mask.shape[0], *(1,) * (x.ndim - 2), mask.shape[1]))
+    hidden = x.masked_fill(mask, -float("inf")) if not x.dtype.is_integral else x
+    return titled(hidden.softmax(-1 if dim is None else dim), "MaskedSoftmax")
 
 
 @public(names="adaptive_max_pool1d")

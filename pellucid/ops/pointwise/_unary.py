@@ -12,6 +12,7 @@ from ...core.inplace import check_out, inplace_form, into
 from ...core.primitive import Primitive, Rule, defop
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Tensor
+from ...errors import other_dtype
 from ...ir.formula import Formula
 from .._rules import mismatch, require_tensor
 from .._samples import REAL, Domain, elementwise
@@ -64,6 +65,7 @@ def unary(
     namespace: str = "torch",
     methods: str | None = "=",
     inplace: bool = True,
+    own_out: bool = False,
     jvp: Any = "elementwise",
     op_name: str = "",
     domain: Domain = REAL,
@@ -78,6 +80,7 @@ def unary(
         vjp: the gradient rule for the input.
         doc, example, shows: docstring: a sentence, an expression, and what it prints.
         namespace, methods, inplace: where it is published, as for `public`.
+        own_out: `out=` must have the result's dtype.
         domain, complex: where its samples lie, and whether it takes complex numbers.
     """
     if isinstance(forward, Formula):
@@ -99,7 +102,10 @@ def unary(
         if out is None:
             return call(input)
         check_out(out, (input,))
-        return into(out, call(input), op.name)
+        made = call(input)
+        if own_out and isinstance(out, Tensor) and out.dtype is not made.dtype:
+            raise other_dtype(made.dtype, out.dtype, op.name, "found")
+        return into(out, made, op.name)
 
     document(function, doc, example, shows)
     publish(op, call, function, names=names, namespace=namespace, methods=methods, inplace=inplace)

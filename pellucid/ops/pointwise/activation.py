@@ -348,7 +348,7 @@ gelu_tanh_op = activation(
 )
 
 
-@public(namespace="nn.functional", out=True)
+@public(namespace="nn.functional", out="found")
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """`input * Phi(input)` with the normal distribution function Phi.
 
@@ -446,7 +446,7 @@ softplus_op = activation(
 )
 
 
-@public(namespace="nn.functional", out=True)
+@public(namespace="nn.functional", out="found")
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta * input)) / beta; the identity where beta * input > threshold.
 
@@ -512,7 +512,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     return _inplace(hardswish, "hardswish_", x) if inplace else hardswish_op.call(x)
 
 
-@public(namespace="nn.functional torch", out=True)
+@public(namespace="nn.functional torch", out="found")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input` where |input| > lambd, else 0."""
     x = _floating(input, "hardshrink_cpu")
@@ -522,7 +522,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 METHODS["hardshrink"] = hardshrink
 
 
-@public(namespace="nn.functional", out=True)
+@public(namespace="nn.functional", out="found")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input` moved towards zero by lambd, and 0 where |input| <= lambd."""
     x = _floating(input, "softshrink_check")
@@ -565,8 +565,17 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     """`input` where it exceeds `threshold`, else `value`."""
     x = require_tensor(input, "threshold")
     if inplace:
-        return _inplace(_threshold, "threshold_", x, threshold, value)
+        return _threshold_in_place(x, threshold, value)
     return _threshold(x, threshold, value)
+
+
+def _threshold_in_place(x: Tensor, level: float, value: float) -> Tensor:
+    part = x  # of an expanded tensor each element once: a second time changes nothing, and PyTorch takes it
+    for dim, stride in enumerate(() if x.is_meta else x.stride()):
+        if not stride and x._array.shape[dim] > 1:
+            part = part.narrow(dim, 0, 1)
+    _inplace(_threshold, "threshold_", part, level, value)
+    return x
 
 
 def _threshold(x: Tensor, level: float, value: float) -> Tensor:
@@ -580,7 +589,7 @@ def _threshold(x: Tensor, level: float, value: float) -> Tensor:
 @public(namespace="nn.functional torch")
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """In-place `threshold`."""
-    return _inplace(_threshold, "threshold_", require_tensor(input, "threshold_"), threshold, value)
+    return _threshold_in_place(require_tensor(input, "threshold_"), threshold, value)
 
 
 @public(namespace="nn.functional")

@@ -61,6 +61,7 @@ bitwise_not = unary(
     "bitwise_not",
     "invert",
     promote=None,
+    own_out=True,
     domain="signed",
     onnx=lambda c: _onnx_bitwise(c, "Not"),
     doc="Each bit turned over; logical not of bools.",

@@ -106,7 +106,7 @@ def conj(input: Tensor) -> Tensor:
     return F.conj(require_tensor(input, "conj"))
 
 
-@public(methods="=", inplace="=", out=True)
+@public(methods="=", inplace="=", out="found")
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate, computed at once (as `conj` is here, too)."""
     return F.conj(require_tensor(input, "conj_physical"))

@@ -228,7 +228,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return _clamp_any("clamp", input, min, max)
 
 
-@public(methods="=", inplace="=", out=True)
+@public(methods="=", inplace="=", out="found")
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """Elements below `min` become `min`.
 
@@ -239,7 +239,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
     return titled(_clamp_any("clamp_min", input, min, None), f"ClampMinBackward{int(isinstance(min, Tensor))}")
 
 
-@public(methods="=", inplace="=", out=True)
+@public(methods="=", inplace="=", out="found")
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """Elements above `max` become `max`.
 

@@ -24,6 +24,7 @@ floor = unary(
     "floor",
     zero_gradient,
     promote=None,
+    own_out=True,
     traits="steps",
     onnx="Floor",
     doc="The largest whole number that is not above each element.",
@@ -36,6 +37,7 @@ ceil = unary(
     "ceil",
     zero_gradient,
     promote=None,
+    own_out=True,
     traits="steps",
     onnx="Ceil",
     doc="The smallest whole number that is not below each element.",
@@ -48,6 +50,7 @@ trunc = unary(
     "trunc",
     zero_gradient,
     promote=None,
+    own_out=True,
     traits="steps",
     onnx=lambda c: c.truncated(c[0]),
     doc="Each element without its digits after the point.",
@@ -60,6 +63,7 @@ frac = unary(
     "frac",
     lambda g: g,
     promote=None,
+    own_out=True,
     onnx=lambda c: c.emit("Sub", c[0], c.truncated(c[0])),
     doc="The digits after the point: `input - trunc(input)`.",
     example="torch.frac(torch.tensor([-1.5, 1.25]))",
@@ -108,7 +112,7 @@ round_decimals_op = defop(
 )
 
 
-@public(methods="=", inplace="=", out=True)
+@public(methods="=", inplace="=", out="found")
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """Each element rounded to the nearest number with `decimals` digits after the point, halves to the even digit.
 

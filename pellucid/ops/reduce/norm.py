@@ -344,7 +344,7 @@ def torch_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = F
 torch_norm.__name__ = "norm"
 
 
-@public(out=True)
+@public(out="same")
 def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """The root of the sum of squares over `dim`.
 
@@ -412,7 +412,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return vector_norm_of("linalg.vector_norm", gap, p, None, False, None)
 
 
-@public(methods="=", inplace="=", out=True)
+@public(methods="=", inplace="=", out="same")
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """The slices along `dim` scaled down so that none has a p-norm above `maxnorm`.
 

@@ -248,9 +248,28 @@ def _logcumsumexp(xp: Any, x: Any, *, dim: int) -> Any:
 
 
 def _complex_logcumsumexp(x: Any, dim: int) -> Any:
-    top = np.maximum.accumulate(np.where(np.isfinite(x.real), x.real, -np.inf), dim).max(dim, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0)
-    return (np.log(np.cumsum(np.exp(x - top), dim)) + top).astype(x.dtype)
+    # Sums of 1, 2, 4 ... neighbours are put together, each with the larger one taken out, so that none is lost beside a far larger one.
+    out = np.moveaxis(x.copy(), dim, 0)
+    out[np.isnan(out)] = complex(np.nan, np.nan)
+    out[np.isneginf(out.real) & ~np.isnan(out)] = -np.inf  # its angle means nothing
+    step = 1
+    while step < len(out):
+        out[step:] = _complex_logaddexp(out[:-step], out[step:])
+        step *= 2
+    return np.ascontiguousarray(np.moveaxis(out, 0, dim))
+
+
+def _complex_logaddexp(a: Any, b: Any) -> Any:
+    """log(exp(a) + exp(b)): the larger one plus log1p of the exponential of their difference."""
+    first = a.real < b.real
+    low, high = np.where(first, a, b), np.where(first, b, a)
+    ratio = np.exp(low - high)
+    made = np.empty_like(high)
+    made.real = 0.5 * np.log1p(ratio.real * (2 + ratio.real) + ratio.imag**2) + high.real
+    made.imag = np.arctan2(ratio.imag, 1 + ratio.real) + high.imag
+    same = np.isinf(low.real) & (low.real == high.real)
+    made = np.where(same, np.where(low.real < 0, low, np.log(np.exp(low) + np.exp(high))), made)
+    return np.where(np.isnan(a) | np.isnan(b), complex(np.nan, np.nan), made).astype(a.dtype)
 
 
 def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: int) -> Any:

@@ -271,7 +271,7 @@ def _arg(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Tensor:
     return op.call(input, dim=dim if input._array.ndim else None, keepdim=bool(keepdim))
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="same")
 @numpy_names
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the largest element, in the flattened tensor or along `dim`; the first one of equals.
@@ -283,7 +283,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     return _arg(argmax_op, "argmax", input, dim, keepdim)
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="same")
 @numpy_names
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the smallest element, in the flattened tensor or along `dim`; the first one of equals.

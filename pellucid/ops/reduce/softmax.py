@@ -99,7 +99,7 @@ def softmax_along(op: Any, name: str, input: Tensor, dim: Any, dtype: dtypes.dty
     return op.call(input, dim=number)
 
 
-@public(methods="=", out=True, namespace="torch special")
+@public(methods="=", out="same", namespace="torch special")
 @numpy_names
 def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """exp(x) / sum(exp(x)) along `dim`.
@@ -118,7 +118,7 @@ def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tenso
     return softmax_along(softmax_op, "softmax", input, dim, dtype)
 
 
-@public(methods="=", out=True, namespace="torch special")
+@public(methods="=", out="same", namespace="torch special")
 @numpy_names
 def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """log(softmax(x)) along `dim`, without the loss of precision of the two steps.

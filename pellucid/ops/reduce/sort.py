@@ -155,7 +155,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     return _sorted(*F.sort(input, dim=_dim(input, "sort", dim), descending=bool(descending)))
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="same")
 @numpy_names
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that sort along `dim`.
@@ -169,7 +169,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     return F.sort(input, dim=_dim(input, "argsort", dim), descending=bool(descending))[1]
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="same")
 def msort(input: Tensor) -> Tensor:
     """The elements in ascending order along the first dimension.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import shapes
+from ...core.inplace import into
 from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tensor import Tensor
@@ -26,9 +27,21 @@ def _copying(name: str, function: Callable[..., Any]) -> None:
         made = function(*args, **named)
         return tuple(_copy(x) for x in made) if isinstance(made, tuple) else _copy(made)
 
-    copied.__name__ = name
-    copied.__doc__ = f"As :func:`{name.removesuffix('_copy')}`, with memory of its own."
-    public(names=name, out=True)(copied)
+    def parts(*args: Any, out: Any = None, **named: Any) -> Any:
+        made = copied(*args, **named)
+        if out is None:
+            return made
+        if len(out) != len(made):
+            raise OperationError(f"{name}_out() expected an out= argument of size {len(made)}, got size {len(out)}")
+        for target, part in zip(out, made, strict=True):
+            into(target, part, name)
+        return None  # and so does PyTorch
+
+    several = name in ("split_copy", "split_with_sizes_copy", "unbind_copy")
+    found = parts if several else copied
+    found.__name__ = name
+    found.__doc__ = f"As :func:`{name.removesuffix('_copy')}`, with memory of its own."
+    public(names=name, out=False if several else "same")(found)
 
 
 _VIEWS: dict[str, Callable[..., Any]] = {
@@ -72,7 +85,7 @@ def _replaced(input: Tensor, src: Tensor, op: Any, params: dict[str, Any], name:
     return F.copy_slices(input, src, chain=((op, params, None),))
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="same")
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:

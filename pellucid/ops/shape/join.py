@@ -645,7 +645,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return diag_embed_op.call(input, offset=offset, dim1=first, dim2=second)
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="same")
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A vector as the diagonal of a matrix, or the diagonal of a matrix as a vector (a copy).
 

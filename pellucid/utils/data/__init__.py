@@ -11,6 +11,8 @@ from . import sampler as sampler
 _own = dict(globals())
 from ...api.attach import suggest_names as _suggest_names  # noqa: E402
 from ...data import *  # noqa: E402, F403
+from ...data import branches as _branches  # noqa: E402  (their pipes are methods)
+from ...data import file_pipes as _file_pipes  # noqa: E402
 from ...data.pipes import DataChunk as DataChunk  # noqa: E402
 from ...data.pipes import DFIterDataPipe as DFIterDataPipe  # noqa: E402
 from ...data.pipes import IterDataPipe as IterDataPipe  # noqa: E402

@@ -1,5 +1,7 @@
 """Pipes of streams."""
 
+from ....data import branches as _branches
+from ....data import file_pipes as _files
 from ....data import pipes as _pipes
 
 Batcher = _pipes.BatcherIterDataPipe
@@ -12,3 +14,11 @@ ShardingFilter = _pipes.ShardingFilterIterDataPipe
 Shuffler = _pipes.ShufflerIterDataPipe
 UnBatcher = _pipes.UnBatcherIterDataPipe
 Zipper = _pipes.ZipperIterDataPipe
+Demultiplexer = _branches.DemultiplexerIterDataPipe
+Forker = _branches.ForkerIterDataPipe
+Grouper = _branches.GrouperIterDataPipe
+Multiplexer = _branches.MultiplexerIterDataPipe
+Sampler = _branches.SamplerIterDataPipe
+FileLister = _files.FileListerIterDataPipe
+FileOpener = _files.FileOpenerIterDataPipe
+StreamReader = _files.StreamReaderIterDataPipe

@@ -1,0 +1,26 @@
+"""What may be assigned as the gradient of a tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def check_grad(tensor: Any, grad: Any, tensors: Any) -> None:
+    """Refuse what cannot be the gradient of a tensor."""
+    if not isinstance(grad, tensors):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
+    if grad is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    wanted = (tensor._x or {}).get("grad_dtype", tensor.dtype)
+    if wanted is not None and grad.dtype is not wanted:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{grad.dtype.c_name}' to a tensor with grad_dtype "
+            f"'{wanted.scalar_type_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You "
+            "can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. "
+            "Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match."
+        )
+    if grad._array.shape != tensor._array.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(grad._array.shape)}' to a tensor of size '{list(tensor._array.shape)}'. "
+            "Please ensure that the gradient and the tensor are the same size"
+        )

@@ -1,0 +1,254 @@
+"""What PyTorch's argument parser, its layouts in memory and its older functions do, as single facts."""
+
+import copy
+import gc
+
+import numpy as np
+import pytest
+
+import pellucid as torch
+
+# ---- losses with a number for the reduction ------------------------------------------------------
+LOSSES = {
+    "kl_div": lambda x: (x, x),
+    "binary_cross_entropy_with_logits": lambda x: (x, x),
+    "hinge_embedding_loss": lambda x: (x, x),
+    "margin_ranking_loss": lambda x: (x, x, x),
+    "triplet_margin_loss": lambda x: (x, x + 1, x),
+    "cosine_embedding_loss": lambda x: (x, x, torch.ones(2)),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_of_torch_take_numbers_and_reduce_nothing_by_default(name):
+    loss, arguments = getattr(torch, name), LOSSES[name](torch.tensor([[0.2, 0.7, 0.4], [0.9, 0.1, 0.3]]))
+    single = loss(*arguments)
+    assert (
+        single.ndim > 0
+        and torch.equal(loss(*arguments, reduction=0), single)
+        and torch.equal(loss(*arguments, reduction=7), single)
+    )
+    assert torch.allclose(loss(*arguments, reduction=1), single.mean())
+    assert torch.allclose(loss(*arguments, reduction=2), single.sum())
+
+
+def test_ctc_loss_of_torch_is_one_for_each_sequence():
+    steps = torch.full((4, 2, 3), 1 / 3).log()
+    lengths = torch.tensor([4, 4]), torch.tensor([1, 1])
+    single = torch.ctc_loss(steps, torch.tensor([[1], [2]]), *lengths)
+    assert single.shape == (2,)
+    assert torch.allclose(torch.ctc_loss(steps, torch.tensor([[1], [2]]), *lengths, reduction=2), single.sum())
+
+
+def test_old_reduction_flags_are_truth_values():
+    x = torch.tensor([1.0, 2.0])
+    with pytest.warns(UserWarning, match="size_average and reduce"):
+        assert torch.nn.functional.mse_loss(x, x + 2, size_average=0.5).item() == 4
+    with pytest.warns(UserWarning, match="size_average and reduce"):
+        assert torch.nn.functional.mse_loss(x, x + 2, size_average=0).item() == 8
+
+
+# ---- layouts in memory ---------------------------------------------------------------------------
+def _factors():
+    x = torch.tensor([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 5.0]]).repeat(2, 1, 1)
+    linalg = torch.linalg
+    yield from [linalg.inv(x), linalg.cholesky(x), linalg.solve(x, x), linalg.eigh(x)[1], linalg.eig(x)[1], linalg.lu_factor(x)[0]]
+    yield from [*linalg.qr(x), linalg.svd(x)[0], linalg.svd(x)[2], linalg.ldl_factor(x)[0], linalg.lstsq(x, x)[0]]
+    yield from [linalg.solve_triangular(x, x, upper=True), torch.geqrf(x)[0]]
+
+
+def test_factors_lie_in_memory_column_after_column():
+    assert {t.stride() for t in _factors()} == {(9, 1, 3)}
+
+
+def test_positions_lie_in_memory_one_dimension_after_the_other():
+    assert torch.nonzero(torch.ones(3, 4)).stride() == (1, 12)
+    assert torch.argwhere(torch.zeros(3, 4)).stride() == (1, 1) or torch.argwhere(torch.zeros(3, 4)).shape == (0, 2)
+    assert torch.nonzero(torch.tensor([[0, 5], [6, 0]])).tolist() == [[0, 1], [1, 0]]
+
+
+def test_out_of_another_shape_lies_as_the_result_does():
+    out = torch.empty(0)
+    torch.linalg.inv(torch.eye(3), out=out)
+    assert out.stride() == (1, 3) and torch.equal(out, torch.eye(3))
+
+
+def test_named_results_of_out_have_a_type_of_their_own():
+    x = torch.tensor([2.0, 1.0])
+    made = torch.sort(x, out=(torch.empty(2), torch.empty(2, dtype=torch.int64)))
+    assert type(made) is torch.return_types.sort_out and type(torch.sort(x)) is torch.return_types.sort
+    assert type(torch.slogdet(torch.eye(2))).__name__ == "slogdet"
+    assert torch.unbind_copy(x, out=[torch.empty(()), torch.empty(())]) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x, out: torch.mm(x, x, out=out), "Expected out tensor to have dtype float, but got double instead"),
+        (lambda x, out: torch.floor(x, out=out), "Found dtype Double but expected Float"),
+        (lambda x, out: torch.clamp_min(x, 0.5, out=out), "Found dtype Double but expected Float"),
+        (lambda x, out: torch.t_copy(x, out=out), "Expected out tensor to have dtype float, but got double instead"),
+    ],
+)
+def test_out_of_another_type_is_refused(call, words):
+    with pytest.raises(RuntimeError) as caught:
+        call(torch.eye(2), torch.empty(2, 2, dtype=torch.float64))
+    assert str(caught.value) == words
+
+
+# ---- arguments of other types --------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x: torch.cumsum(x, True), "cumsum(): argument 'dim' (position 2) must be int, not bool"),
+        (lambda x: x.cumsum(None), "cumsum(): argument 'dim' (position 1) must be int, not NoneType"),
+        (lambda x: torch.allclose(x, x, equal_nan="a"), "allclose(): argument 'equal_nan' must be bool, not str"),
+        (lambda x: torch.nanmedian(x, 0, keepdim=None), "nanmedian(): argument 'keepdim' must be bool, not NoneType"),
+        (
+            lambda x: torch.isclose(x, x, 1.0, torch.tensor(1.0, requires_grad=True)),
+            "isclose(): argument 'atol' (position 4) must be float, not Tensor",
+        ),
+    ],
+)
+def test_what_only_looks_like_an_argument_is_refused(call, words):
+    with pytest.raises(TypeError) as caught:
+        call(torch.ones(2, 2))
+    assert str(caught.value) == words
+
+
+def test_numbers_of_numpy_and_tensors_without_dimensions_are_taken():
+    x = torch.ones(2, 2)
+    for dim in (np.int64(0), torch.tensor(0)):
+        assert torch.cumsum(x, dim).tolist() == [[1, 1], [2, 2]]
+
+
+def test_a_tensor_without_dimensions_is_a_factor_in_the_old_signature():
+    with pytest.warns(UserWarning, match="deprecated"):
+        assert torch.add(torch.tensor([1.0]), torch.tensor(2), torch.tensor([3.0])).tolist() == [7]
+
+
+# ---- values --------------------------------------------------------------------------------------
+def test_bernoulli_takes_a_number_for_the_probability():
+    torch.manual_seed(3)
+    first = torch.bernoulli(torch.ones(8), 0.5)
+    torch.manual_seed(3)
+    assert torch.equal(torch.bernoulli(torch.ones(8), torch.tensor(0.5)), first)
+    with pytest.raises(TypeError, match="received an invalid combination"):
+        torch.bernoulli(torch.ones(2), torch.tensor([0.5, 0.5]))
+
+
+def test_complex_logcumsumexp_keeps_small_terms_before_large_ones():
+    x = torch.tensor([1 + 1j, 1000 + 2j, complex(float("-inf"), 3)], dtype=torch.complex128)
+    assert torch.allclose(torch.logcumsumexp(x, 0), torch.tensor([1 + 1j, 1000 + 2j, 1000 + 2j], dtype=torch.complex128))
+    infinite = torch.logcumsumexp(torch.tensor([complex(float("inf"), 1), complex(float("-inf"), 2)]), 0)
+    assert infinite.imag.tolist() == [1, 1] and infinite.real.isinf().all()
+
+
+def test_rank_of_gelsy_is_judged_by_columns():
+    a = torch.tensor([[1.45, 0.26, 0.33], [0.26, 1.53, 0.53], [0.33, 0.53, 1.42]], dtype=torch.float64)
+    made = torch.linalg.lstsq(a, a, rcond=0.5)
+    assert made.rank.item() == 2
+    assert not torch.allclose(made.solution, torch.linalg.lstsq(a, a, rcond=0.5, driver="gelsd").solution)
+
+
+# ---- gradients -----------------------------------------------------------------------------------
+def test_sparse_gradients_stand_in_the_order_they_came():
+    table = torch.nn.Embedding(10, 2, sparse=True)
+    table(torch.tensor([7, 1])).sum().backward()
+    table(torch.tensor([8, 1])).sum().backward()
+    assert table.weight.grad._indices().tolist() == [[7, 1, 8, 1]]
+
+
+def test_gradients_have_the_dtype_that_a_leaf_wants():
+    x = torch.ones(2, requires_grad=True)
+    assert x.grad_dtype is torch.float32
+    x.grad_dtype = torch.float64
+    (x * 2).sum().backward()
+    assert x.grad.dtype is torch.float64 and x.grad.tolist() == [2, 2]
+    assert torch.autograd.grad((x * 2).sum(), x)[0].dtype is torch.float64
+    with pytest.raises(RuntimeError, match="already a gradient with dtype 'double'"):
+        x.grad_dtype = torch.float16
+    with pytest.raises(RuntimeError, match="to a tensor with grad_dtype 'Double'"):
+        x.grad = torch.ones(2)
+    with pytest.raises(RuntimeError, match="can only be accessed on leaf tensors"):
+        (x * 2).grad_dtype
+    x.grad, x.grad_dtype = None, None
+    x.grad = torch.ones(2, dtype=torch.float16)
+    assert x.grad_dtype is None
+
+
+def test_loading_leaves_no_cycles():
+    model = torch.nn.LSTM(4, 4)
+    state = copy.deepcopy(model).state_dict()
+    gc.collect()
+    model.load_state_dict(state)
+    assert gc.collect() == 0
+
+
+# ---- names ---------------------------------------------------------------------------------------
+def test_masked_softmax():
+    x, mask = torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]), torch.tensor([[False, True, False], [True, True, True]])
+    made = torch._masked_softmax(x, mask, 1, 2)
+    assert torch.allclose(made[0], torch.tensor([0.1192, 0.0, 0.8808]), atol=1e-4) and made[1].isnan().all()
+    keys = torch._masked_softmax(torch.zeros(2, 1, 3, 3), mask, 3, 1)
+    assert keys[0, 0].tolist() == [[0.5, 0, 0.5]] * 3
+    with pytest.raises(RuntimeError, match="Mask should be a boolean tensor"):
+        torch._masked_softmax(x, mask.float())
+    with pytest.raises(RuntimeError, match=r"mask shape should be \(B, L\)"):
+        torch._masked_softmax(torch.zeros(3, 2), mask, 1, 1)
+
+
+def test_add_relu():
+    x = torch.tensor([-1.0, 2.0])
+    assert torch._add_relu(x, 1).tolist() == [0, 3] and torch._VF._add_relu(x, x, alpha=2).tolist() == [0, 6]
+    assert torch._add_relu_(x, 1) is x and x.tolist() == [0, 3]
+
+
+def test_parts_of_bags():
+    weight, index, starts = torch.ones(5, 2), torch.tensor([1, 2, 4, 4, 3]), torch.tensor([0, 2, 2])
+    found = [[t.tolist() for t in torch._embedding_bag(weight, index, starts, False, mode)[1:]] for mode in (0, 1, 2)]
+    bags, sizes = [0, 0, 2, 2, 2], [2, 0, 3]
+    assert found == [[[], [0] * 3, [0] * 3], [bags, sizes, sizes], [bags, sizes, [[1, 1], [0, 0], [4, 4]]]]
+    with pytest.raises(RuntimeError, match="offsets has to be a 1D Tensor, but got Tensor of dimension 2"):
+        torch.embedding_bag(weight, index, torch.zeros(1, 1, dtype=torch.int64))
+
+
+def test_functions_that_autograd_keeps():
+    from pellucid.autograd._functions import Resize
+
+    x = torch.ones(2, 3, requires_grad=True)
+    (Resize.apply(x, (6,)) * torch.arange(6)).sum().backward()
+    assert x.grad.tolist() == [[0, 1, 2], [3, 4, 5]]
+    with pytest.raises(RuntimeError, match="requested resize to 2 x 2"):
+        Resize.apply(x, (2, 2))
+
+
+def test_products_by_groups():
+    x, stack = torch.arange(24.0).reshape(6, 4), torch.stack([torch.eye(4), 2 * torch.eye(4)])
+    ends = torch.tensor([2, 5], dtype=torch.int32)
+    made = torch._grouped_mm(x, stack, ends)
+    assert torch.equal(made, torch.cat([x[:2], 2 * x[2:5], torch.zeros(1, 4)]))
+    assert torch.equal(torch.nn.functional.grouped_mm(stack, stack), stack @ stack)
+    cut = torch._grouped_mm(torch.ones(4, 8), torch.ones(8, 4), torch.tensor([4, 8], dtype=torch.int32))
+    assert cut.shape == (2, 4, 4) and cut.unique().tolist() == [4]
+    wide = torch._grouped_mm(stack, torch.ones(4, 8), torch.tensor([4, 8], dtype=torch.int32))
+    assert wide[0].tolist() == [1] * 4 + [2] * 4
+    with pytest.raises(RuntimeError, match="Have to provide offsets"):
+        torch._grouped_mm(x, stack)
+    with pytest.raises(RuntimeError, match="Offsets have to be int32"):
+        torch._grouped_mm(x, stack, ends.long())
+
+
+def test_products_of_scaled_matrices():
+    a, b = torch.ones(4, 16).to(torch.float8_e4m3fn), torch.ones(8, 16).to(torch.float8_e4m3fn).t()
+    made = torch._scaled_mm(a, b, torch.tensor(2.0), torch.tensor(0.5), out_dtype=torch.bfloat16)
+    assert made.dtype is torch.bfloat16 and made.unique().tolist() == [16]
+
+
+def test_thresholds_through_expanded_tensors():
+    x = torch.tensor([[1.0, -1.0]]).expand(3, 2)
+    assert torch.nn.functional.threshold_(x, 0.5, 7.0) is x and x.tolist() == [[1, 7]] * 3
+
+
+def test_types_of_tensors():
+    assert torch.FloatTensor in torch._tensor_classes and not torch.LongTensor.is_sparse and not torch.LongTensor.is_cuda
