@@ -30,18 +30,18 @@ Chain = tuple[tuple[Any, dict[str, Any], int | None], ...]
 
 
 def replay(xp: Any, array: Any, chain: Chain) -> Any:
-    """The view of an array that a chain of view operations describes."""
+    """The view of an array that a chain of view operations describes, or a copy where the array lies so that it has none."""
     for op, params, index in chain:
-        array = op.run_forward(xp, (array,), params)
+        array = xp.reshape(array, params["shape"]) if op.name == "view" else op.run_forward(xp, (array,), params)
         if index is not None:
             array = array[index]
     return array
 
 
-def replay_tensor(F: Any, value: Any, chain: Chain) -> Any:
-    """As `replay`, through the operations of a namespace."""
+def replay_tensor(F: Any, value: Any, chain: Chain, view: str = "view") -> Any:
+    """As `replay`, through the operations of a namespace; `view` may be "reshape" for a value that lies otherwise than the base."""
     for op, params, index in chain:
-        value = getattr(F, op.name)(value, **params)
+        value = getattr(F, view if op.name == "view" else op.name)(value, **params)
         if index is not None:
             value = value[index]
     return value
@@ -52,7 +52,7 @@ def _copy_slices(xp: Any, base: Any, part: Any, *, chain: Chain) -> Any:
     window = replay(xp, out, chain)
     if type(out) is not np.ndarray or np.may_share_memory(window, out) or not window.size:
         window[...] = part
-    else:  # `as_strided` of a base that lay in memory otherwise than this copy: find the places by their numbers
+    else:  # `view` or `as_strided` of a base that lay in memory otherwise than this copy: find the places by their numbers
         flat = out.flatten()
         flat[replay(xp, np.arange(out.size).reshape(out.shape), chain)] = part
         out = flat.reshape(out.shape)
@@ -68,7 +68,7 @@ copy_slices = defop(
         "base": lambda F, g, part_shape, part_dtype, chain: F.copy_slices(
             g, F.full(shape=part_shape, value=0, dtype=part_dtype), chain=chain
         ),
-        "part": lambda F, g, chain: replay_tensor(F, g, chain),
+        "part": lambda F, g, chain: replay_tensor(F, g, chain, "reshape"),
     },
     jvp="linear",
     grad_name="CopySlices",

@@ -432,13 +432,13 @@ def _as_tensors(values: Any) -> tuple[Any, ...]:
 
 def _pre_hooks(node: Node, g: Any) -> Any:
     assert node.ext is not None
-    several = isinstance(g, tuple)
-    raw = not isinstance((g[0] if several else g), Tensor)
-    values = _as_tensors(g if several else (g,))
+    whole, shown = node.shown(g)
+    raw, values = not isinstance(whole[shown[0]], Tensor), _as_tensors([whole[k] for k in shown])
     for hook in tuple(node.ext["pre_hooks"].values()):
         values = refusals.answered(hook, hook(values), values)
-    out = tuple(None if v is None else v._array for v in values) if raw else values
-    return out if several else out[0]
+    for k, v in zip(shown, values, strict=False):
+        whole[k] = None if v is None else v._array if raw else v
+    return tuple(whole) if isinstance(g, tuple) else whole[0]
 
 
 def _post_hooks(node: Node, gs: Any, g: Any) -> Any:
@@ -446,7 +446,8 @@ def _post_hooks(node: Node, gs: Any, g: Any) -> Any:
     raw = any(v is not None and not isinstance(v, Tensor) for v in gs)
     places, gs = node.places(), list(gs)
     inputs = _as_tensors([gs[k] for k in places])
-    outputs = _as_tensors(g if isinstance(g, tuple) else (g,))
+    whole, shown = node.shown(g)
+    outputs = _as_tensors([whole[k] for k in shown])
     for hook in tuple(node.ext["post_hooks"].values()):
         inputs = refusals.answered(hook, hook(inputs, outputs), inputs)
     for k, v in zip(places, inputs, strict=False):

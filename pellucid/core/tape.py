@@ -69,6 +69,7 @@ class Node:
     name: Callable[[], str]
     next_functions: tuple[tuple[Any, int], ...]
     places: Callable[[], tuple[int, ...]]  # which inputs are shown: those that PyTorch's node has an edge for
+    shown: Callable[[Any], tuple[list[Any], list[int]]]
 
     # ---- reading -----------------------------------------------------------------------------
     def extra(self) -> dict[str, Any]:

@@ -292,3 +292,18 @@ def test_a_gradient_of_another_dtype_is_refused_by_its_name_in_c(dtype, name):
     with pytest.raises(RuntimeError, match=f"gradient with dtype '{name}' to a tensor with grad_dtype 'Float'"):
         x.grad = torch.ones(2, dtype=dtype)
     assert x.grad is None
+
+
+def test_hooks_of_a_node_see_no_gradients_of_indices():
+    """A node has gradients of its results that are differentiable, and of no others."""
+    x = torch.randn(3, 4, requires_grad=True)
+    for make in (lambda: x.max(-1), lambda: x.sort(-1), lambda: torch.linalg.lu_factor_ex(x[:, :3])):
+        values = make()[0]
+        seen = []
+        values.grad_fn.register_prehook(lambda grads: (grads[0] * 2,))
+        values.grad_fn.register_hook(lambda inputs, outputs, seen=seen: seen.append((len(inputs), len(outputs))))
+        weights = torch.randn(values.shape)
+        (doubled,) = torch.autograd.grad((values * weights).sum(), x)
+        (plain,) = torch.autograd.grad((make()[0] * weights).sum(), x)
+        assert seen == [(1, 1)]
+        assert torch.allclose(doubled, 2 * plain)

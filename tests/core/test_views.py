@@ -300,3 +300,27 @@ def test_several_views_made_under_no_grad_are_not_written_to_with_grad(view):
         part.add_(1)
     with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
         view(x).add_(1)
+
+
+def test_gradient_through_a_written_view_may_lie_otherwise_than_the_base():
+    """The chain of a written view is replayed on the gradient, which has other strides: `view` looks at its elements, not at memory."""
+    weight = torch.arange(12.0, dtype=torch.float64)
+
+    def plain(x):
+        u = x.sin()
+        u.view(2, 6)[0].mul_(3)
+        return u.t() * weight.reshape(4, 3)
+
+    def turned(x):  # the base itself is the transposed one
+        u = x.t().sin().t()
+        u.view(2, 6)[0].mul_(3)
+        return u.t() * weight.reshape(4, 3)
+
+    factor = torch.tensor([3.0] * 6 + [1.0] * 6, dtype=torch.float64).reshape(3, 4)
+    for function in (plain, turned, torch.compile(plain), torch.compile(turned)):
+        for k in range(4):
+            x = torch.linspace(0, 1, 12, dtype=torch.float64).reshape(3, 4).requires_grad_()
+            (got,) = torch.autograd.grad(function(x).sum(), x, create_graph=k == 1 and function in (plain, turned))
+            assert torch.allclose(got, x.detach().cos() * factor * weight.reshape(4, 3).t())
+        jacobian = torch.func.jacrev(function)(x.detach())
+        assert torch.allclose(jacobian.sum((0, 1)), x.detach().cos() * factor * weight.reshape(4, 3).t())

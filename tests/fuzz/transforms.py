@@ -18,6 +18,7 @@ import programs
 NEEDS_TORCH = True
 KNOWN: dict[str, str] = {
     "don't yet support saved t": "PyTorch has no hooks on saved tensors under transforms",
+    "accepted RuntimeError view size is not compatible": "under vmap PyTorch views the whole batch; here each sample has the view",
     "NYI Functionalize rule": "PyTorch cannot do it yet",
     "accepted IndexError Dimension out of range": "under vmap PyTorch counts dimensions that a sample has not",
     "accepted RuntimeError one of the variables": "an operation keeps a copy of what it overwrites of its own operands",

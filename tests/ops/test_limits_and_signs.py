@@ -1,5 +1,6 @@
 """What `hardtanh` and `abs` refuse, in PyTorch's words."""
 
+import numpy as np
 import pytest
 
 import pellucid as torch
@@ -70,3 +71,21 @@ def test_attention_of_two_byte_numbers_is_rounded_once(kind):
     assert ((made.double() - exact).abs() <= step * exact.abs() + 1e-4).all()
     made.sum().backward()
     assert {t.grad.dtype for t in (q, k, v)} == {kind}
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_attention_of_halves_keeps_its_scores_in_float32_on_every_path(dtype):
+    """Scores of two bytes that are large are rounded by more than the weights are apart: broadcast operands and dropout are no exception."""
+    rng = np.random.default_rng(0)
+    q, k, v = (torch.tensor(5 * rng.standard_normal(s)).to(dtype) for s in ((4, 3, 8), (4, 6, 8), (6, 2)))
+    attend = torch.nn.functional.scaled_dot_product_attention
+    want = attend(q.double(), k.double(), v.double())
+    got = attend(q, k, v)
+    assert got.dtype is dtype
+    assert (got.double() - want).abs().max() <= torch.finfo(dtype).eps * want.abs().max()
+    torch.manual_seed(0)
+    dropped = attend(q, k, v.expand(4, 6, 2), dropout_p=0.5)
+    torch.manual_seed(0)
+    want = attend(q.float(), k.float(), v.float().expand(4, 6, 2), dropout_p=0.5)
+    assert dropped.dtype is dtype
+    assert torch.equal(dropped, want.to(dtype))

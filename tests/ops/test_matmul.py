@@ -140,3 +140,26 @@ def test_covariance_with_weights():
     got = torch.cov(torch.tensor(x), fweights=torch.tensor(f), aweights=torch.tensor(a))
     np.testing.assert_allclose(got.numpy(), np.cov(x, fweights=f, aweights=a))
     np.testing.assert_allclose(torch.corrcoef(torch.tensor(x)).numpy(), np.corrcoef(x))
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes", "view", "name"),
+    [
+        ("ij,jk->ik", [(2, 3), (3, 4)], True, "View"),
+        ("...i,...j->...", [(2, 3), (2, 3)], True, "View"),
+        ("ij,kj->ki", [(2, 3), (4, 3)], True, "View"),
+        ("i,j->ji", [(2,), (3,)], False, "Mul"),
+        ("ij,ij->ji", [(2, 3), (2, 3)], False, "Mul"),
+        ("i,j,k->kij", [(2,), (3,), (4,)], False, "Mul"),
+        ("ijk->ki", [(2, 3, 4)], False, "Sum"),
+        ("ii->i", [(3, 3)], True, "Permute"),
+        ("i->i", [(3,)], True, "Permute"),
+    ],
+)
+def test_einsum_is_a_view_where_it_ends_in_one(equation, shapes, view, name):
+    """Sums of products are views of a product with the summed dimensions, products alone are not views."""
+    arrays = [RNG.standard_normal(s) for s in shapes]
+    made = torch.einsum(equation, *[torch.tensor(a, requires_grad=True) for a in arrays])
+    assert made._is_view() is view
+    assert made.grad_fn.name().startswith(name + "Backward")
+    np.testing.assert_allclose(made.detach().numpy(), np.einsum(equation, *arrays))

@@ -9,6 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...backends import numpy_cpu
+from ...core.inplace import replay
 from ...core.primitive import PRIMITIVES
 from ...ir import Instruction, Value
 from ...ir.program import ITEMSIZE, refs, row_major
@@ -116,11 +118,9 @@ def copy_slices(i: Instruction, ex: Executable) -> Native | str:
     if any(True for _ in refs(i.params)):
         return OTHER
     whole = np.empty(out.shape, out.dtype)
-    looked = whole
-    for op, how, _ in i.params["chain"]:
-        looked = op.numpy_forward(looked, **how)
-        if type(looked) is not np.ndarray or not (np.may_share_memory(looked, whole) or not looked.size):
-            return "a view of another kind"
+    looked = replay(numpy_cpu, whole, i.params["chain"])
+    if type(looked) is not np.ndarray or not (np.may_share_memory(looked, whole) or not looked.size):
+        return "a view of another kind"
     if looked.shape != part.shape or any(s == 0 and n > 1 for s, n in zip(looked.strides, looked.shape, strict=True)):
         return OTHER
     offset = looked.__array_interface__["data"][0] - whole.__array_interface__["data"][0]

@@ -55,6 +55,13 @@ def _places(self: Node) -> tuple[int, ...]:
     return _face(self)[1]
 
 
+def _shown(self: Node, g: Any) -> tuple[list[Any], list[int]]:
+    """The results' gradients, and which of them hooks see: indices and other integers have none."""
+    if not isinstance(g, tuple):
+        return [g], [0]
+    return list(g), [k for k, dtype in enumerate(self.dtype) if dtype.kind not in "biu"]
+
+
 def _next_functions(self: Node) -> tuple[tuple[Any, int], ...]:
     """The nodes that made the inputs, with the index of the result used; (None, 0) for a constant."""
     return tuple([_as_function(self.inputs[k]) for k in _places(self)])
@@ -304,7 +311,7 @@ def _attach(members: Iterable[tuple[str, Any]]) -> None:
 
 _attach(
     {
-        "name": _name, "places": _places, "next_functions": property(_next_functions), "metadata": property(_metadata),
+        "name": _name, "places": _places, "shown": _shown, "next_functions": property(_next_functions), "metadata": property(_metadata),
         "_sequence_nr": _sequence_nr, "register_hook": _register_hook, "register_prehook": _register_prehook,
         "__getattr__": _getattr, "__dir__": _dir, "__repr__": _repr,
     }.items()

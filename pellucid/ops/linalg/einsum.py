@@ -162,23 +162,32 @@ def _arranged(x: Any, labels: list[int], wanted: list[int]) -> Any:
     return x if order == list(range(len(order))) else x.permute(order)
 
 
-def _pair(x: Any, a: list[int], y: Any, b: list[int], keep: set[int], sizes: dict[int, int]) -> tuple[Any, list[int]]:
-    """The product of two operands, summed over the labels that are not kept: one batched matrix product."""
+def _aligned(x: Any, labels: list[int], wanted: list[int]) -> Any:
+    """The dimensions in the order of `wanted`, with one of size 1 for each label that the operand has not."""
+    x = _arranged(x, labels, [label for label in wanted if label in labels])
+    shape = iter(x._array.shape)
+    return _as(x, tuple(next(shape) if label in labels else 1 for label in wanted))
+
+
+def _pair(
+    x: Any, a: list[int], y: Any, b: list[int], keep: set[int], sizes: dict[int, int], rank: Any = int
+) -> tuple[Any, list[int]]:
+    """The product of two operands, summed over the labels that are not kept: one batched matrix product.
+
+    `rank` orders labels as the result does, which decides the strides of what is made.
+    """
     # A dimension of size 1 of one operand that the other has whole, or that is summed, is only a broadcast: drop it.
     x, a = _without_ones(x, a, b, keep, sizes)
     y, b = _without_ones(y, b, a, keep, sizes)
     x, a = _summed(x, a, keep | set(b))
     y, b = _summed(y, b, keep | set(a))
-    both = [label for label in a if label in b and label in keep]
-    inner = [label for label in a if label in b and label not in keep]
-    left, right = [label for label in a if label not in b], [label for label in b if label not in a]
+    both = sorted((label for label in a if label in b and label in keep), key=rank)
+    inner = sorted((label for label in a if label in b and label not in keep), key=rank)
+    left, right = (sorted(set(own) - set(other), key=rank) for own, other in ((a, b), (b, a)))
     made = both + left + right
     if not inner:
-        xs = _arranged(x, a, both + left)
-        ys = _arranged(y, b, both + right)
-        xs = xs.reshape((*xs._array.shape, *(1,) * len(right)))
-        ys = ys.reshape((*ys._array.shape[: len(both)], *(1,) * len(left), *ys._array.shape[len(both) :]))
-        return xs * ys, made
+        made.sort(key=rank)
+        return _aligned(x, a, made) * _aligned(y, b, made), made
 
     def size(labels: list[int], x: Any, own: list[int]) -> tuple[int, ...]:
         return tuple(x._array.shape[own.index(label)] for label in labels)
@@ -277,24 +286,38 @@ def einsum(*args: Any) -> Tensor:
     pairs = [_diagonals(x, labels, k) for k, (x, labels) in enumerate(zip(operands, terms, strict=True))]
     operands, terms = [p[0] for p in pairs], [p[1] for p in pairs]
     sizes = _sizes(operands, terms)
+    contracted = any(label not in wanted for labels in terms for label in labels)
+    if len(operands) == 1:
+        every = wanted + [label for label in terms[0] if label not in wanted]
+        return _summed(operands[0].permute([terms[0].index(label) for label in every]), every, set(wanted))[0]
+    if not contracted:  # a product of the aligned operands, no view of anything
+        operands, terms = [_aligned(x, labels, wanted) for x, labels in zip(operands, terms, strict=True)], [wanted] * len(operands)
+
+    def rank(label: int) -> tuple[int, int]:
+        return (wanted.index(label), 0) if label in wanted else (len(wanted), label)
+
     for step in _order(terms, wanted, sizes):
         taken = sorted(step, reverse=True)
         group = [(operands.pop(k), terms.pop(k)) for k in taken][::-1]
         keep = set(wanted).union(*terms) if terms else set(wanted)
         x, labels = group[0]
         for k, (y, other) in enumerate(group[1:], 2):
-            later = keep.union(*(t for _, t in group[k:]))
-            x, labels = _pair(x, labels, y, other, later, sizes)
-        if len(group) == 1:
-            x, labels = _summed(x, labels, keep)
+            if contracted:
+                later = keep.union(*(t for _, t in group[k:]))
+                x, labels = _pair(x, labels, y, other, later, sizes, rank)
+            else:
+                x = x * y
         operands.append(x)
         terms.append(labels)
-    x, labels = _summed(operands[0], terms[0], set(wanted))
+    x, labels = operands[0], terms[0]
+    if not contracted:
+        return x
+    x, labels = _summed(x, labels, set(wanted))
     missing = [label for label in wanted if label not in labels]
     if missing:  # a label whose every size is 1
         x, labels = x.reshape((*x._array.shape, *(1,) * len(missing))), labels + missing
     made = _arranged(x, labels, wanted)
-    return made if made is not args[0] and not any(made is a for a in args) else made.view(made._array.shape)
+    return made.view(made._array.shape)  # PyTorch's is a view, too, of the result with the summed dimensions
 
 
 @public(out=True)

@@ -210,6 +210,10 @@ def scaled_dot_product_attention(
         )
     if dropout_p == 0.0 and q._array.shape[:-2] == k._array.shape[:-2] == v._array.shape[:-2]:
         return attention_op.call(q, k, v, bias, causal=bool(is_causal), scale=float(factor))
+    kind = q._array.dtype
+    if kind in HALVES:  # scores of two bytes would be off by more than the weights are apart
+        q, k, v = (F.cast(t, dtype=_F32) for t in (q, k, v))
+        bias = None if bias is None else F.cast(bias, dtype=_F32)
     scores = F.matmul(q, k.transpose(-2, -1)) * factor
     if is_causal:
         mask = constant(np.tri(q._array.shape[-2], k._array.shape[-2], 0, dtype=bool))
@@ -219,4 +223,5 @@ def scaled_dot_product_attention(
     p = _weights(F, scores, is_causal or bias is not None)
     if dropout_p > 0.0:
         p = dropout(p, dropout_p, True)
-    return F.matmul(p, v)
+    made = F.matmul(p, v)
+    return F.cast(made, dtype=kind) if kind in HALVES else made
