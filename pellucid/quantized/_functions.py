@@ -214,11 +214,45 @@ def _channels_last(x: Any, ints: Any) -> Any:
     return ints
 
 
+def _largest(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False) -> Any:
+    """Maxima of windows of an image whose channels lie last, or None: of bytes that lie side by side, tap by tap."""
+    ints = x._array.ints
+    size, step, pad, apart = (
+        (v, v) if isinstance(v, int) else tuple(v) for v in (kernel_size, stride or kernel_size, padding, dilation)
+    )
+    if (
+        ints.ndim != 4
+        or ceil_mode
+        or any(len(v) != 2 for v in (size, step, pad, apart))
+        or any(2 * p > k for p, k in zip(pad, size, strict=True))
+    ):
+        return None
+    last = ints.transpose(0, 2, 3, 1)
+    if not last.flags.c_contiguous or not last.size:
+        return None
+    if any(pad):
+        lowest = LIMITS[x._array.name][0]
+        last = np.pad(last, ((0, 0), (pad[0],) * 2, (pad[1],) * 2, (0, 0)), constant_values=lowest)
+    high, wide = ((n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(last.shape[1:3], size, step, apart, strict=True))
+    if high < 1 or wide < 1:
+        return None
+    made: Any = None
+    for top in range(0, size[0] * apart[0], apart[0]):
+        for left in range(0, size[1] * apart[1], apart[1]):
+            part = last[:, top : top + (high - 1) * step[0] + 1 : step[0], left : left + (wide - 1) * step[1] + 1 : step[1]]
+            made = part.copy() if made is None else np.maximum(made, part, out=made)
+    return like(x, made.transpose(0, 3, 1, 2))
+
+
 def _on_floats(name: str, namespaces: str = "nn.functional") -> None:
     """Functions that choose among integers: exact on floats."""
     dense = FUNCTIONS["nn.functional"][name]
 
     def chosen(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if name == "max_pool2d" and len(args) <= 5 and not kwargs.get("return_indices"):
+            quick = _largest(input, *args, **{k: v for k, v in kwargs.items() if k != "return_indices"})
+            if quick is not None:
+                return quick
         made = dense(make_tensor(input._array.ints.astype(np.float32)), *args, **kwargs)
         several = isinstance(made, tuple)
         ints = like(input, _channels_last(input, (made[0] if several else made)._array.astype(STORED[input._array.name])))
