@@ -1,5 +1,5 @@
-"""Running sums and products along one dimension of float32 (accumulated in double as PyTorch's are), float64 and int64; and the gradient of
-products of float32.
+"""Running sums, products and extremes along one dimension of float32 (accumulated in double as PyTorch's are), float64 and int64; and the
+gradient of products of float32.
 
 >>> cumsum(np.ones(3, np.float32), 0) is None or cumsum(np.ones(3, np.float32), 0).tolist() == [1.0, 2.0, 3.0]
 True
@@ -18,7 +18,7 @@ import numpy as np
 from ...llvm import jit, target, threads
 from ...llvm.emit import Function, Module, Value, types_of, vector
 
-__all__ = ["cumprod", "cumprod_backward", "cumsum", "native", "numbers"]
+__all__ = ["cumprod", "cumprod_backward", "cumsum", "extremes", "native", "numbers"]
 
 _CTYPES = types_of("float32 float64 int64")
 GRAIN = 16384  # elements a chunk
@@ -73,6 +73,61 @@ def _across(module: Module, kind: str, ctype: str) -> None:
     f.ret()
 
 
+def _extremes(module: Module, kind: str, ctype: str, across: bool) -> None:
+    """`kind.type(team, x, values, index, length, inner, n, grain)`: the extreme so far, and the last place where it stood; a NaN stays."""
+    name = f"{kind}{'_across' * across}.{ctype}"
+    params = {"x": "ptr", "values": "ptr", "index": "ptr", "length": "i64", "inner": "i64"}
+    f = threads.parallel_export(module, name, params)
+    floating = ctype in ("float", "double")
+    lowest = math.inf if floating else (1 << 63) - 1
+    if kind == "cummax":
+        lowest = -lowest if floating else -lowest - 1
+    width = target.host().lanes("double") if across else 1
+    elements, places = vector(ctype, width), vector("i64", width)
+    how = ("o" if floating else "s") + ("ge" if kind == "cummax" else "le")
+
+    def step(best: Any, place: Any, at: Value, i: Value, mask: Value | None = None) -> None:
+        x = f.load(elements, f.x, at, mask=mask)
+        wins = x.compare(how, best.get())
+        if floating:
+            wins = wins | x.compare("uno", x)
+        best.set(f.select(wins, x, best.get()))
+        place.set(f.select(wins, f.splat(i, places), place.get()))
+        f.store(best.get(), f.values, at, mask=mask)
+        f.store(place.get(), f.index, at, mask=mask)
+
+    def fresh() -> tuple[Any, Any]:
+        return f.var(elements, f.const(lowest, elements)), f.var(places, f.const(0, places))
+
+    if across:
+        with f.loop(f.begin, f.end) as o:
+            base = o * f.length * f.inner
+
+            def column(i: Value, mask: Value | None, base: Value = base) -> None:
+                best, place = fresh()
+                with f.loop(0, f.length) as j:
+                    step(best, place, base + j * f.inner + i, j, mask)
+
+            f.vector_loop(f.inner, width, column)
+        f.ret()
+        return
+
+    def along(first: Value, count: int) -> None:
+        lines = [first + u for u in range(count)]
+        starts = [line // f.inner * f.length * f.inner + line % f.inner for line in lines]
+        known = [fresh() for _ in lines]
+        with f.loop(0, f.length) as i:
+            for start, (best, place) in zip(starts, known):
+                step(best, place, start + i * f.inner, i)
+
+    whole = f.end - (f.end - f.begin) % (TOGETHER // 2)
+    with f.loop(f.begin, whole, TOGETHER // 2) as line:
+        along(line, TOGETHER // 2)
+    with f.loop(whole, f.end) as line:
+        along(line, 1)
+    f.ret()
+
+
 def _cumprod_backward(module: Module) -> None:
     """With s[k] = g[k] + x[k + 1] * s[k + 1] the gradient is s[k] times the product of what stands before: no division, zeros are fine."""
     params = {"x": "ptr", "product": "ptr", "g": "ptr", "out": "ptr", "length": "i64", "inner": "i64"}
@@ -96,12 +151,19 @@ def _build(name: str) -> str:
     for kind, ctype in itertools.product(("cumsum", "cumprod"), _CTYPES.values()):
         _lines(module, kind, ctype)
         _across(module, kind, ctype)
+    for kind, ctype, across in itertools.product(("cummax", "cummin"), _CTYPES.values(), (False, True)):
+        _extremes(module, kind, ctype, across)
     _cumprod_backward(module)
     return module.text(name)
 
 
 _NAMES = [f"{kind}{across}.{ctype}" for kind in ("cumsum", "cumprod") for across in ("", "_across") for ctype in _CTYPES.values()]
-_lib = jit.Library("scan", _build, {**dict.fromkeys(_NAMES, "paaiiii"), "cumprod_backward": "paaaaiiii"})
+_EXTREMES = [name.replace("sum", end) for name in _NAMES if "sum" in name for end in ("max", "min")]
+_lib = jit.Library(
+    "scan",
+    _build,
+    {**dict.fromkeys(_NAMES, "paaiiii"), **dict.fromkeys(_EXTREMES, "paaaiiii"), "cumprod_backward": "paaaaiiii"},
+)
 
 
 def native(name: str, shape: Sequence[int], dim: int, dtype: str = "float32") -> int | None:
@@ -162,3 +224,16 @@ def cumprod(x: np.ndarray, axis: int) -> np.ndarray | None:
 def cumprod_backward(x: np.ndarray, product: np.ndarray, g: np.ndarray, axis: int) -> np.ndarray | None:
     """The gradient of `product`, the running product of x, in x; None for others than contiguous float32 arrays."""
     return _run("cumprod_backward", axis, x, product, g)
+
+
+def extremes(x: np.ndarray, axis: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """The largest (or smallest) element so far of a contiguous array of float32, float64 or int64, and its last place; None for others."""
+    if not x.flags.c_contiguous or not x.size:
+        return None
+    kernel, last = _chosen("cummax" if largest else "cummin", x.shape, axis % x.ndim, x.dtype)
+    function = None if kernel is None else getattr(_lib, kernel)
+    if function is None:
+        return None
+    values, index = np.empty(x.shape, x.dtype), np.empty(x.shape, np.int64)
+    function(threads.team(), x, values, index, *last)
+    return values, index

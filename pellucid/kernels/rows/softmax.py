@@ -1,4 +1,5 @@
-"""Softmax, log-softmax and cross-entropy over the last axis, forward and backward, one pass of memory each (float32 and float64).
+"""Softmax, log-softmax and cross-entropy over the last axis, forward and backward, one pass of memory each (float32 and float64); other axes
+are `softmax_columns`.
 
 Every function returns None where it cannot serve its arguments (dtype, layout, no compiler).
 """
@@ -13,6 +14,7 @@ from ...errors import IndexOutOfRangeError
 from ...llvm import jit, math, math64, target, threads
 from ...llvm.emit import Function, Module, Value, vector
 from ...llvm.outputs import empty
+from . import softmax_columns
 
 __all__ = [
     "cross_entropy",
@@ -276,9 +278,10 @@ def _over_rows(name: str, axis: int, x: np.ndarray, y: np.ndarray | None = None)
     if kernel is None:
         return None
     if axis != -1 and axis != len(shape) - 1:
-        moved = [a if a is None else np.moveaxis(a, axis, -1) for a in (x, y)]
-        out = _over_rows(name, -1, *moved)
-        return out if out is None else np.ascontiguousarray(np.moveaxis(out, -1, axis))
+        axis %= len(shape)
+        middle = pymath.prod(shape[:axis]), shape[axis], pymath.prod(shape[axis + 1 :])
+        out = softmax_columns.run(name, *[np.ascontiguousarray(a).reshape(middle) for a in (x, y) if a is not None])
+        return out if out is None else out.reshape(shape)
     if not x.flags.c_contiguous:
         x = np.ascontiguousarray(x)
     columns = shape[-1]

@@ -58,3 +58,20 @@ def test_what_is_not_served():
     x = np.ones((3, 4), np.float32)
     assert scan.cumsum(x.T, 1) is None
     assert scan.cumsum(x.astype(np.int32), 1) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("shape", [(1,), (7,), (5, 9), (3, 4, 11), (2, 300, 17), (19, 2)])
+def test_running_extremes(shape, dtype, thread_count):
+    x = np.round(np.random.default_rng(len(shape)).standard_normal(shape) * 2).astype(dtype)
+    if dtype is not np.int64:
+        x[np.random.default_rng(0).random(shape) < 0.05] = np.nan
+    for dim in range(len(shape)):
+        for largest in (True, False):
+            values, index = scan.extremes(x, dim, largest)
+            want = (np.maximum if largest else np.minimum).accumulate(x, dim)
+            np.testing.assert_array_equal(values, want)
+            places = np.arange(shape[dim]).reshape([-1 if d == dim else 1 for d in range(len(shape))])
+            here = (x == want) | (x != x)
+            np.testing.assert_array_equal(index, np.maximum.accumulate(here * places, dim))
+    assert scan.extremes(np.zeros((0, 3), dtype), 0, True) is None

@@ -1,0 +1,154 @@
+"""Softmax, log-softmax and their gradients over a dimension with others behind it (float32 and float64): memory is gone over in its order.
+
+An array is seen as (outer, length, inner), and a task is a block of columns of one outer index. What is known of each column, its
+maximum and its sum (in double), lies in a small buffer while the rows go by.
+
+>>> made = run("softmax", np.zeros((1, 2, 3)))
+>>> made is None or made.tolist() == [[[0.5] * 3] * 2]
+True
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...llvm import jit, math, math64, target, threads
+from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.outputs import empty
+
+__all__ = ["run"]
+
+BLOCK = 256  # columns of a task
+GRAIN = 16384  # elements a chunk
+
+
+class _Columns:
+    """Loops over vectors of a block's columns, once or for every row."""
+
+    def __init__(self, f: Function, real: str, start: Value, count: Value) -> None:
+        self.f, self.real, self.start, self.count = f, real, start, count
+        self.width = target.host().lanes(real)
+        self.kind, self.double = vector(real, self.width), vector("double", self.width)
+        self.functions = math if real == "float" else math64
+
+    def once(self, body) -> None:
+        """`body(i, mask)` for the vectors of the block."""
+        self.f.vector_loop(self.count, self.width, body)
+
+    def rows(self, body, first: int = 0) -> None:
+        """`body(at, i, mask)` for every row, `at` being where its vector lies in the arrays."""
+        with self.f.loop(first, self.f.length) as row:
+            base = self.start + row * self.f.inner
+            self.once(lambda i, mask: body(base + i, i, mask))
+
+    def load(self, pointer: Value, at: Value, mask: Value | None) -> Value:
+        return self.f.load(self.kind, pointer, at, mask=mask)
+
+    def exp(self, x: Value) -> Value:
+        return self.functions.exp(self.f, x)
+
+    def log(self, x: Value) -> Value:
+        return self.functions.log(self.f, x)
+
+    def sum(self, sums: Value, i: Value, term: Value) -> None:
+        """Add to the sums of the columns."""
+        old = self.f.load(self.double, sums, i)
+        self.f.store(old + self.f.extend(term, self.double), sums, i)
+
+    def total(self, sums: Value, i: Value) -> Value:
+        return self.f.trunc(self.f.load(self.double, sums, i), self.kind)
+
+
+def _forward(f: Function, c: _Columns, tops: Value, sums: Value, log: bool) -> None:
+    def begin(i: Value, mask: Value | None) -> None:
+        f.store(c.load(f.x, c.start + i, mask), tops, i)
+        f.store(f.const(0.0, c.double), sums, i)
+
+    def highest(at: Value, i: Value, mask: Value | None) -> None:
+        f.store(f.larger(c.load(f.x, at, mask), f.load(c.kind, tops, i)), tops, i)
+
+    def add(at: Value, i: Value, mask: Value | None) -> None:
+        e = c.exp(c.load(f.x, at, mask) - f.load(c.kind, tops, i))
+        if not log:
+            f.store(e, f.out, at, mask=mask)
+        c.sum(sums, i, e)
+
+    def close(i: Value, mask: Value | None) -> None:
+        f.store(c.log(c.total(sums, i)) if log else 1.0 / c.total(sums, i), scales, i)
+
+    def write(at: Value, i: Value, mask: Value | None) -> None:
+        if log:
+            made = c.load(f.x, at, mask) - f.load(c.kind, tops, i) - f.load(c.kind, scales, i)
+        else:
+            made = c.load(f.out, at, mask) * f.load(c.kind, scales, i)
+        f.store(made, f.out, at, mask=mask)
+
+    scales = f.buffer(c.real, BLOCK)
+    c.once(begin)
+    c.rows(highest, 1)
+    c.rows(add)
+    c.once(close)
+    c.rows(write)
+
+
+def _backward(f: Function, c: _Columns, sums: Value, log: bool) -> None:
+    def add(at: Value, i: Value, mask: Value | None) -> None:
+        g = c.load(f.g, at, mask)
+        c.sum(sums, i, g if log else g * c.load(f.y, at, mask))
+
+    def write(at: Value, i: Value, mask: Value | None) -> None:
+        g, y, total = c.load(f.g, at, mask), c.load(f.y, at, mask), c.total(sums, i)
+        f.store(g - c.exp(y) * total if log else (g - total) * y, f.out, at, mask=mask)
+
+    c.once(lambda i, mask: f.store(f.const(0.0, c.double), sums, i))
+    c.rows(add)
+    c.rows(write)
+
+
+def _build(symbol: str) -> str:
+    name, real = symbol.split(".")
+    backward, log = name.endswith("_backward"), name.startswith("log")
+    module = Module()
+    pointers = ("g", "y", "out") if backward else ("x", "out")
+    f = threads.parallel_export(module, symbol, {**dict.fromkeys(pointers, "ptr"), "length": "i64", "inner": "i64"})
+    tops, sums = f.buffer(real, BLOCK), f.buffer("double", BLOCK)
+    blocks = (f.inner + (BLOCK - 1)) // BLOCK
+    with f.loop(f.begin, f.end) as task:
+        first = task % blocks * BLOCK
+        columns = _Columns(f, real, task // blocks * f.length * f.inner + first, f.smaller(f.inner - first, BLOCK))
+        if backward:
+            _backward(f, columns, sums, log)
+        else:
+            _forward(f, columns, tops, sums, log)
+    f.ret()
+    return module.text()
+
+
+_REALS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
+_lib = jit.Library(
+    "softmax of columns",
+    _build,
+    {
+        f"{name}.{real}": "paaaiiii" if name.endswith("_backward") else "paaiiii"
+        for name in ("softmax", "log_softmax", "softmax_backward", "log_softmax_backward")
+        for real in _REALS.values()
+    },
+)
+
+
+def run(name: str, *arrays: np.ndarray) -> np.ndarray | None:
+    """`name` over the middle dimension of contiguous arrays of one shape with three dimensions, none of them empty; None for others."""
+    x = arrays[0]
+    real = _REALS.get(x.dtype)
+    if real is None or x.ndim != 3 or not x.size:
+        return None
+    if not all(a.dtype is x.dtype and a.shape == x.shape and a.flags.c_contiguous for a in arrays):
+        return None
+    kernel = getattr(_lib, f"{name}.{real}")
+    if kernel is None:
+        return None
+    out = empty(x.shape, x.dtype)
+    outer, length, inner = x.shape
+    tasks = outer * -(-inner // BLOCK)
+    kernel(threads.team(), *arrays, out, length, inner, tasks, GRAIN // (length * min(inner, BLOCK)) or 1)
+    return out
