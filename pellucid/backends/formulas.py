@@ -10,7 +10,7 @@ import numpy as np
 
 from ..ir.formula import ELEMENTARY, FORMULAS, Formula, word
 from .halves import HALVES, narrowed, widened
-from .native import fused
+from .native import SMALL, fused
 
 __all__ = ["Formula", "entered", "forward_of"]
 
@@ -36,13 +36,17 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
     function, numbers = formula.function, formula.numbers
 
     @functools.cache
+    def lengthy() -> bool:
+        return len(formula.text().splitlines()) > 2  # NumPy's functions cost as much one by one as a kernel does
+
+    @functools.cache
     def worth() -> bool:
-        return not formula.decides() and not formula.words() & ELEMENTARY and len(formula.text().splitlines()) > 2
+        return not formula.decides() and not formula.words() & ELEMENTARY and lengthy()
 
     def kernel_for(kind: Any, *arrays: Any) -> Any:
         """The kernel for floats of this dtype; None where NumPy serves."""
         if kernel:
-            return fused(name, arrays[0])
+            return fused(name, arrays[0], least=1 if lengthy() else SMALL)
         if (arrays[0].size < LARGE and arrays[-1].size < LARGE) or not worth():
             return None
         for k, a in enumerate(arrays):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import config, dtypes
 from ...backends.halves import narrowed, widened
-from ...backends.native import SMALL, kernels
+from ...backends.native import kernels
 from ...backends.numpy_fast import positions
 from ...core import tracing
 from ...core.inplace import inplace_form
@@ -175,7 +175,7 @@ def _running(x: Any, dim: int, better: Any) -> Any:
     """(running extreme, index of its last occurrence so far); a NaN stays once met."""
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
-    if x.size >= SMALL and type(x) is np.ndarray and config.kernels:
+    if type(x) is np.ndarray and config.kernels:
         made = kernels.ordering.scan.extremes(x, dim, better is np.maximum)
         if made is not None:
             return made
