@@ -263,6 +263,10 @@ def matmul(a: Any, b: Any) -> Any:
     if kind in _WIDE:
         made = multiplied(a, b)
         return narrowed(matmul(widened(a), widened(b)), kind) if made is None else made
+    if kind.kind in "iu" and a.size > 64 and b.size > 64 and config.kernels and type(a) is ndarray is type(b):
+        integers = kernels.matmul.integers.multiply(a, b)
+        if integers is not None:
+            return integers
     if kind in _REAL and a.ndim > 1 and b.ndim > 1 and a.shape[-1] == 1 == b.shape[-2] and b.shape[-1] > 1:
         return _multiply(a, b)  # an outer product: no sums, and NumPy would make one call of BLAS for each matrix
     if kind is _F32 and b.size > 2048 and a.size > 2048 and config.kernels:

@@ -160,6 +160,8 @@ def real_sign(x: Any) -> Any:
         return (x > 0).astype(x.dtype)
     if x.dtype.kind == "c":
         raise UnsupportedError("Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")
+    if x.dtype.kind == "i":
+        return np.sign(x)
     run = fused("real_sign", x, least=_LARGE) if x.dtype.kind == "f" else None
     return np.subtract(x > 0, x < 0, dtype=np.int8).astype(x.dtype) if run is None else run(x)
 
@@ -361,6 +363,8 @@ def pow(x: Any, y: Any) -> Any:
     """x ** y; integers to negative powers are 0, except those of 1 and -1."""
     if x.dtype in HALVES and hasattr(y, "dtype"):
         return pow(x, float(y)) if y.ndim == 0 and x.ndim else narrowed(np.power(_wide(x), _wide(y)), x.dtype)
+    if x.dtype.kind == "c" and getattr(y, "ndim", 0) == 0 and complex(y) in (2, 3):
+        return np.square(x) if complex(y) == 2 else x * x * x
     if hasattr(y, "dtype"):
         if y.dtype.kind == "i" and x.dtype.kind in "iu" and np.any(y < 0):
             return _negative_powers(x, y)

@@ -15,6 +15,7 @@ from .native import SERVED, SMALL, activation, fused, kernels, ufuncs
 __all__ = ["clip_numbers", "cube", "cumprod", "cumsum", "exp", "log", "take_along_axis", "triangle"]
 
 _F32 = np.dtype(np.float32)
+_WHOLE = (np.dtype(np.int64), np.dtype(np.int32))
 _LARGE = 1 << 12  # elements from which a generated kernel is worth loading
 
 
@@ -41,8 +42,9 @@ def log(x: Any) -> Any:
 
 
 FORMULAS["cube"] = Formula(lambda m, x: x * x * x)
-FORMULAS["at_least"] = Formula(lambda m, x, *, low: m.maximum(x, low))
-FORMULAS["at_most"] = Formula(lambda m, x, *, high: m.minimum(x, high))
+FORMULAS["at_least"] = Formula(lambda m, x, *, low: m.maximum(x, low), "fhi")
+FORMULAS["at_most"] = Formula(lambda m, x, *, high: m.minimum(x, high), "fhi")
+FORMULAS["between"] = Formula(lambda m, x, *, low, high: m.minimum(m.maximum(x, low), high), "fhi")
 
 
 def cube(x: Any) -> Any:
@@ -64,7 +66,7 @@ def clip_numbers(x: Any, low: Any, high: Any) -> Any:
     """The elements of a real array between two numbers, either of which may be None; NaN stays."""
     kind = x.dtype
     if x.size >= _LARGE and kind.kind in "fV":
-        run = fused("at_most" if low is None else "at_least" if high is None else "hardtanh", x)
+        run = fused("at_most" if low is None else "at_least" if high is None else "between", x)
         bounds = [
             bound if type(bound) is float and -3e38 < bound < 3e38 else _of(kind, bound)
             for bound in (low, high)
@@ -72,6 +74,10 @@ def clip_numbers(x: Any, low: Any, high: Any) -> Any:
         ]
         if run is not None and all(bound == bound for bound in bounds):  # the other way hands a NaN on
             return run(x, *bounds)
+    if kind in _WHOLE and x.size >= _LARGE and type(x) is ndarray and config.kernels:
+        run = activation("at_most" if low is None else "at_least" if high is None else "between", x.size)
+        if run is not None:
+            return run(x, *[kind.type(bound) for bound in (low, high) if bound is not None])
     # Arrays without dimensions: NumPy takes them in half the time that it takes for its scalars.
     if low is None:
         return ufuncs.minimum(x, np.array(high, kind))

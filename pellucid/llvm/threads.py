@@ -143,6 +143,9 @@ def parallel_export(module: Module, name: str, params: dict[str, str], internal:
     The exported function `name(team, *params, n, grain)` packs its arguments, and runs the body on the caller when
     `team` is null or the range is a single chunk. Its signature letters are "p" + params + "ii". With `internal` only its module sees it.
     """
+    own = {"team", "n", "grain", "args", "begin", "end", "thread"} & set(params)
+    if own:
+        raise ValueError(f"a kernel over a range has parameters of these names itself: {', '.join(sorted(own))}")
     outer = module.function(name, internal=internal, **{"team": "ptr", **params, "n": "i64", "grain": "i64"})
     block = outer.buffer("i64", max(1, len(params)), align=8)
     for i, param in enumerate(params):

@@ -1,4 +1,4 @@
-"""Elements by index along one dimension: gather, and writes and sums by index (elements of 4 and 8 bytes, int64 indices).
+"""Elements by index along one dimension: gather, and writes and sums by index (elements of 1 to 8 bytes, int64 indices).
 
 Arrays are seen as (outer, n, inner), the indexed dimension in the middle. Every function returns None (or False) where it cannot
 serve its arguments; an index outside raises IndexError before anything is written.
@@ -14,12 +14,12 @@ from ...llvm.emit import Module, Value, types_of
 __all__ = ["gather_along", "scatter_along"]
 
 _I64 = np.dtype(np.int64)
-_BY_SIZE = {4: "i32", 8: "i64"}
-_FLOATS = {np.dtype(name): ctype for name, ctype in types_of("float32 float64").items()}
+_BY_SIZE = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
+_NUMBERS = {np.dtype(name): ctype for name, ctype in types_of("float32 float64 int32 int64").items()}
 GRAIN = 16384  # elements a chunk
 
 
-_KERNELS = [("gather", "i32"), ("gather", "i64"), ("put", "i32"), ("put", "i64"), ("add", "float"), ("add", "double")]
+_KERNELS = [(kind, c) for kind, types in (("gather", _BY_SIZE), ("put", _BY_SIZE), ("add", _NUMBERS)) for c in types.values()]
 
 
 def _along(module: Module, name: str, kind: str, ctype: str, last: bool) -> None:
@@ -88,7 +88,7 @@ def _run(name: str, x: np.ndarray, index: np.ndarray, out: np.ndarray, count: in
 def gather_along(x: np.ndarray, index: np.ndarray) -> np.ndarray | None:
     """`out[o, j, i] = x[o, index[o, j, i], i]`. Raises IndexError outside `0..x.shape[1]`."""
     kind = _BY_SIZE.get(x.itemsize)
-    if kind is None or x.dtype.kind not in "fiu" or not x.flags.c_contiguous or not _check(index, x.shape[1]):
+    if kind is None or x.dtype.hasobject or not x.flags.c_contiguous or not _check(index, x.shape[1]):
         return None
     out = np.empty(index.shape, x.dtype)
     _run(f"gather_{kind}", x, index, out, x.shape[1])
@@ -100,8 +100,8 @@ def scatter_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, add: b
 
     Raises IndexError outside `0..out.shape[1]`.
     """
-    kind = _FLOATS.get(out.dtype) if add else _BY_SIZE.get(out.itemsize)
-    if kind is None or out.dtype.kind not in "fiu" or out.dtype is not values.dtype or values.shape != index.shape:
+    kind = _NUMBERS.get(out.dtype) if add else _BY_SIZE.get(out.itemsize)
+    if kind is None or out.dtype.hasobject or out.dtype is not values.dtype or values.shape != index.shape:
         return False
     if not out.flags.c_contiguous or not values.flags.c_contiguous or not _check(index, out.shape[1]):
         return False

@@ -1,4 +1,5 @@
-"""The k-th smallest element along one dimension and its place, and medians, of float32 and float64: found by partition, not by sorting.
+"""The k-th smallest element along one dimension and its place, and medians, of float32, float64, int32 and int64: found by
+partition, not by sorting.
 
 An element becomes a whole number that is ordered as the floats are, with NaN behind all others. The k-th of these gives the element; its
 place is that of the equal one which a stable sort would put there. The median of a line with a NaN is its first NaN.
@@ -21,12 +22,14 @@ from ...llvm.emit import Function, Module, Value, Var
 __all__ = ["native", "numbers", "scratch", "select"]
 
 GRAIN = 2048  # elements a chunk
-_CTYPES = {"float32": ("float", "i32"), "float64": ("double", "i64")}
+_CTYPES = {"float32": ("float", "i32"), "float64": ("double", "i64"), "int32": ("i32", "i32"), "int64": ("i64", "i64")}
 _WAYS = ("kth", "median", "nanmedian")
 
 
 def _key(f: Function, x: Value, whole: str) -> Value:
     """An element as a number of the same order; -0.0 is 0.0."""
+    if x.ctype == whole:
+        return x
     bits = f.bitcast(x + 0.0, whole)
     size = 32 if whole == "i32" else 64
     key = bits ^ ((bits >> (size - 1)) & ((1 << (size - 1)) - 1))
@@ -83,7 +86,8 @@ def _build(name: str) -> str:
         with f.loop(0, n) as i:
             x = f.load(ctype, base, i * f.inner)
             f.store(_key(f, x, whole), keys, i)
-            nans.set(nans.get() + f.emit(f"zext i1 {x.compare('uno', x).name} to i64", "i64"))
+            if ctype != whole:
+                nans.set(nans.get() + f.emit(f"zext i1 {x.compare('uno', x).name} to i64", "i64"))
         known, some = n - nans.get(), nans.get().compare("sgt", 0)
         median = f.select(some, known, (n - 1) // 2)
         rank = f.select(f.way.compare("eq", 1), median, f.larger(known - 1, 0) // 2)

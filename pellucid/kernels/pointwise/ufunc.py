@@ -6,7 +6,7 @@
 
 A ufunc takes the formula's values and then its numbers, broadcasts, takes any strides and `out=`, and costs no more to call than
 `np.add`. The loops are for float32, float16 and bfloat16, and for float64 where there is code for the formula's elementary functions;
-masks are boolean. Two-byte floats are read and written as they are, beside numbers in float32, computed in float32 and rounded once. Loops over many
+for int64 and int32 where the formula is for integers, too; masks are boolean. Two-byte floats are read and written as they are, beside numbers in float32, computed in float32 and rounded once. Loops over many
 contiguous elements are shared among the worker threads. Floating-point errors are silent: no NumPy warning for an infinity.
 """
 
@@ -82,7 +82,8 @@ def make_ufunc(name: str, formula: Formula, doc: str = "", named: bool = False) 
     if natives is None:
         return None
     loops: dict[Signature, Any] = {plain: natives["loop"]}
-    for kind in ("float16", *([] if ELEMENTARY & formula.words() - DOUBLE else ["float64"]), "bfloat16"):
+    integers = () if ELEMENTARY & formula.words() or "i" not in formula.kinds else ("int64", "int32")
+    for kind in ("float16", *([] if ELEMENTARY & formula.words() - DOUBLE else ["float64"]), "bfloat16", *integers):
         if available(kind):
             own = signature_of(formula, kind)
             loops[own] = Later(own, kind, name, formula, named)

@@ -100,7 +100,7 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
     def forward(xp: Any, x: Any, *, dim: int, keepdim: bool, **params: Any) -> Any:
         if x.ndim == 0:
             return x.copy(), np.zeros((), np.int64)
-        if name != "mode" and type(x) is np.ndarray and x.dtype.kind == "f" and config.kernels:
+        if name != "mode" and type(x) is np.ndarray and x.dtype.kind in "fi" and config.kernels:
             made = kernels.ordering.select.select(x, dim, "kth" if name == "kthvalue" else name, **params)
             if made is not None:
                 return made if keepdim else (np.squeeze(made[0], dim), np.squeeze(made[1], dim))
@@ -339,7 +339,7 @@ def _median_of_all(xp: Any, x: Any, ignore_nan: bool) -> Any:
     flat = x.reshape(-1)
     if not flat.size:
         return np.full((), np.iinfo(x.dtype).min if x.dtype.kind in "iu" else np.nan, x.dtype)
-    if type(flat) is np.ndarray and x.dtype.kind == "f" and config.kernels:
+    if type(flat) is np.ndarray and x.dtype.kind in "fi" and config.kernels:
         made = kernels.ordering.select.select(flat, 0, "nanmedian" if ignore_nan else "median")
         if made is not None:
             return made[0].reshape(())

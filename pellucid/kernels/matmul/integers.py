@@ -1,0 +1,80 @@
+"""Products of integer matrices, which BLAS has none of: blocks of four rows and three vectors of columns stay in registers.
+
+Sums wrap around as NumPy's do.
+
+>>> made = multiply(np.arange(4).reshape(2, 2), np.arange(4).reshape(2, 2))
+>>> made is None or made.tolist() == [[2, 3], [6, 11]]
+True
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...llvm import jit, target, threads
+from ...llvm.emit import BYTES, Module, Value, types_of, vector
+
+__all__ = ["multiply"]
+
+ROWS, VECTORS = 4, 3
+GRAIN = 1 << 16  # multiplications a chunk
+_CTYPES = types_of("int64 int32 int16 int8 uint64 uint32 uint16 uint8")
+
+
+def _build(ctype: str) -> str:
+    module = Module()
+    width = target.host().vector_bits // (8 * BYTES[ctype])
+    kind = vector(ctype, width)
+    params = {**dict.fromkeys(("a", "b", "out"), "ptr"), **dict.fromkeys(("height", "columns", "terms"), "i64")}
+    f = threads.parallel_export(module, ctype, params)
+    blocks = (f.height + (ROWS - 1)) // ROWS
+    with f.loop(f.begin, f.end) as task:
+        batch, first = task // blocks, task % blocks * ROWS
+        rows = [batch * f.height + f.smaller(first + r, f.height - 1) for r in range(ROWS)]
+        lines = [f.at(f.a, row * f.terms, ctype) for row in rows]
+        b = f.at(f.b, batch * f.terms * f.columns, ctype)
+
+        def columns(j: Value, masks: list[Value | None], rows=rows, lines=lines, b=b) -> None:
+            sums = [[f.var(kind, f.const(0, kind)) for _ in masks] for _ in rows]
+            with f.loop(0, f.terms) as p:
+                at = p * f.columns + j
+                right = [f.load(kind, b, at + v * width, mask=mask) for v, mask in enumerate(masks)]
+                for line, row in zip(lines, sums):
+                    left = f.splat(f.load(ctype, line, p), kind)
+                    for part, value in zip(row, right):
+                        part.set(part.get() + left * value)
+            for row, parts in zip(rows, sums):  # rows behind the last one are the last one again
+                for v, (part, mask) in enumerate(zip(parts, masks)):
+                    f.store(part.get(), f.out, row * f.columns + j + v * width, mask=mask)
+
+        wide = VECTORS * width
+        whole = f.columns - f.columns % wide
+        with f.loop(0, whole, wide) as j:
+            columns(j, [None] * VECTORS)
+        with f.loop(whole, f.columns, width) as j:
+            columns(j, [f.tail_mask(f.columns - j, width)])
+    f.ret()
+    return module.text()
+
+
+_lib = jit.Library("products of integers", _build, dict.fromkeys(sorted(set(_CTYPES.values())), "paaaiiiii"))
+
+
+def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
+    """`a @ b` of matrices, or of stacks of matrices with the same leading sizes, of one dtype; None for others and where one is empty."""
+    ctype = _CTYPES.get(a.dtype.name)
+    if ctype is None or b.dtype is not a.dtype or a.ndim < 2 or a.ndim != b.ndim or a.shape[:-2] != b.shape[:-2]:
+        return None
+    (m, k), (other, n) = a.shape[-2:], b.shape[-2:]
+    if k != other or not a.size or not b.size:
+        return None
+    kernel = getattr(_lib, ctype)
+    if kernel is None:
+        return None
+    out = np.empty((*a.shape[:-1], n), a.dtype)
+    tasks = math.prod(a.shape[:-2]) * -(-m // ROWS)
+    grain = max(1, GRAIN // (ROWS * n * k))
+    kernel(threads.team(), np.ascontiguousarray(a), np.ascontiguousarray(b), out, m, n, k, tasks, grain)
+    return out
