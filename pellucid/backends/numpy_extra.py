@@ -16,7 +16,7 @@ from ..errors import OperationError, UnsupportedError
 from ..ir.formula import FORMULAS, Formula
 from .halves import HALVES, narrowed
 from .halves import widened as _wide
-from .native import fused
+from .native import fused, ufuncs
 from .numpy_fast import cube
 
 __all__: list[str] = []
@@ -76,7 +76,7 @@ def reciprocal(x: Any) -> Any:
     """1 / x; integers are refused (NumPy would divide them as integers)."""
     if x.dtype.kind in "biu":
         raise TypeError("not supported: reciprocal of integers")
-    run = fused("reciprocal", x, least=_LARGE) if x.dtype.kind == "f" else None
+    run = fused("reciprocal", x, least=_LARGE) if x.dtype.kind in "fV" else None
     if run is not None:
         return run(x)
     return np.divide(1, x, dtype=x.dtype) if x.dtype.kind in "fc" else np.reciprocal(x)
@@ -108,7 +108,7 @@ _ONE = {kind: np.ones((), kind) for kind in (np.dtype(np.float32), np.dtype(np.f
 @_export
 def round_half_even(x: Any) -> Any:
     """Nearest integer, halves to the even one; integers as they are."""
-    return np.rint(x) if x.dtype.kind in "fV" else _whole_numbers(x, "round")
+    return ufuncs.rint(x) if x.dtype.kind in "fV" else _whole_numbers(x, "round")
 
 
 @_export
@@ -122,19 +122,19 @@ def frac(x: Any) -> Any:
 @_export
 def floor(x: Any) -> Any:
     """As `np.floor`; integers as they are."""
-    return np.floor(x) if x.dtype.kind in "fV" else _whole_numbers(x, "floor")
+    return ufuncs.floor(x) if x.dtype.kind in "fV" else _whole_numbers(x, "floor")
 
 
 @_export
 def ceil(x: Any) -> Any:
     """As `np.ceil`; integers as they are."""
-    return np.ceil(x) if x.dtype.kind in "fV" else _whole_numbers(x, "ceil")
+    return ufuncs.ceil(x) if x.dtype.kind in "fV" else _whole_numbers(x, "ceil")
 
 
 @_export
 def trunc(x: Any) -> Any:
     """As `np.trunc`; integers as they are."""
-    return np.trunc(x) if x.dtype.kind in "fV" else _whole_numbers(x, "trunc")
+    return ufuncs.trunc(x) if x.dtype.kind in "fV" else _whole_numbers(x, "trunc")
 
 
 def _whole_numbers(x: Any, name: str) -> Any:
@@ -162,7 +162,7 @@ def real_sign(x: Any) -> Any:
         raise UnsupportedError("Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")
     if x.dtype.kind == "i":
         return np.sign(x)
-    run = fused("real_sign", x, least=_LARGE) if x.dtype.kind == "f" else None
+    run = fused("real_sign", x, least=_LARGE) if x.dtype.kind in "fV" else None
     return np.subtract(x > 0, x < 0, dtype=np.int8).astype(x.dtype) if run is None else run(x)
 
 
@@ -210,7 +210,7 @@ def nextafter(x: Any, y: Any) -> Any:
 @_export
 def log10(x: Any) -> Any:
     """As `np.log10`, whose float32 version misses the powers of ten: computed in float64 and rounded."""
-    return np.log10(x, dtype=np.float64).astype(np.float32) if x.dtype == np.float32 else np.log10(x)
+    return np.log10(x, dtype=np.float64).astype(np.float32) if x.dtype == np.float32 else ufuncs.log10(x)
 
 
 @_export
@@ -395,7 +395,7 @@ def comparable(x: Any) -> Any:
 @_export
 def square(x: Any) -> Any:
     """x * x; bool counts as an integer."""
-    return np.square(x.astype(np.int64) if x.dtype.kind == "b" else x)
+    return ufuncs.square(x.astype(np.int64) if x.dtype.kind == "b" else x)
 
 
 @_export

@@ -10,9 +10,9 @@ from numpy import ndarray
 
 from .. import config
 from ..ir.formula import FORMULAS, Formula
-from .native import SERVED, SMALL, activation, fused, kernels, ufuncs
+from .native import HALVES, SERVED, SMALL, activation, fused, kernels, ufuncs
 
-__all__ = ["clip_numbers", "cube", "cumprod", "cumsum", "exp", "log", "take_along_axis", "triangle"]
+__all__ = ["clip_numbers", "cube", "cumprod", "cumsum", "exp", "fill", "full", "log", "take_along_axis", "triangle"]
 
 _F32 = np.dtype(np.float32)
 _WHOLE = (np.dtype(np.int64), np.dtype(np.int32))
@@ -114,6 +114,27 @@ def _running(name: str, x: Any, axis: int, dtype: Any) -> Any:
     if (dtype is None or dtype is x.dtype) and x.size >= SMALL and type(x) is ndarray and config.kernels:
         return getattr(kernels.ordering.scan, name)(x, axis)
     return None
+
+
+# What NumPy fills one by one, as whole numbers of the same bits.
+_BITS = {**dict.fromkeys(HALVES, np.dtype(np.uint16)), np.dtype(np.complex64): np.dtype(np.uint64)}
+
+
+def full(shape: Any, value: Any, dtype: Any = None) -> Any:
+    """As `np.full`."""
+    bits = _BITS.get(dtype)
+    if bits is None:
+        return np.full(shape, value, dtype)
+    return np.full(shape, np.array(value, dtype).view(bits), bits).view(dtype)
+
+
+def fill(x: Any, value: Any) -> None:
+    """Write a number, or an array without dimensions of the same dtype, to all elements."""
+    bits = _BITS.get(x.dtype)
+    if bits is None or type(x) is not ndarray:
+        x[...] = value
+    else:
+        x.view(bits)[...] = np.array(value, x.dtype).view(bits)
 
 
 @functools.lru_cache(1024)

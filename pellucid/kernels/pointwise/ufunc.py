@@ -5,9 +5,10 @@
     True
 
 A ufunc takes the formula's values and then its numbers, broadcasts, takes any strides and `out=`, and costs no more to call than
-`np.add`. The loops are for float32, float16 and bfloat16, and for float64 where there is code for the formula's elementary functions;
-for int64 and int32 where the formula is for integers, too; masks are boolean. Two-byte floats are read and written as they are, beside numbers in float32, computed in float32 and rounded once. Loops over many
-contiguous elements are shared among the worker threads. Floating-point errors are silent: no NumPy warning for an infinity.
+`np.add`. The loops are for float32, float16 and bfloat16, for float64 where there is code for the formula's elementary functions, and for
+int64 and int32 where the formula is for integers, too; masks are boolean. Two-byte floats are read and written as they are, beside numbers
+in float32, computed in float32 and rounded once. Loops over many contiguous elements are shared among the worker threads. Floating-point
+errors are silent: no NumPy warning for an infinity.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import numpy as np
 from ...ir.formula import DOUBLE, ELEMENTARY, Formula
 from ...llvm import jit, target, threads
 from ...llvm.emit import BYTES, Function, Module, Value, vector
+from ...llvm.math import FUNCTIONS
 from .values import MEMORY, Num, available, pack, unpack
 from .words import Words
 
@@ -125,7 +127,10 @@ class Later:
     def first(self, args: int, dimensions: int, steps: int, cell: int) -> None:
         signature, kind, _, formula, _ = self.about
         try:
-            natives = _loop(*self.about) if target.available() and available(kind) else None
+            aside = _for_numpy(kind, formula)
+            natives = _loop(*self.about) if target.available() and available(kind) and not aside else None
+            if aside:
+                self.otherwise = None
             if natives is not None:
                 self.otherwise = natives["loop"], threads.team_cell()
         except KeyboardInterrupt:  # cannot pass through native code
@@ -135,6 +140,12 @@ class Later:
             _LOOP(self.otherwise[0])(args, dimensions, steps, self.otherwise[1])
         else:
             _with_numpy(formula, signature, args, dimensions, steps)
+
+
+def _for_numpy(kind: str, formula: Formula) -> bool:
+    """Whether NumPy computes a formula of two-byte floats, in float32: it has vector code for functions that there is none for here."""
+    words = formula.words()
+    return kind in HALVES and bool(words & ELEMENTARY - set(FUNCTIONS)) and all(hasattr(np, word) for word in words)
 
 
 def assemble(name: str, loops: dict[Signature, Any], doc: str = "", first: Any = (), identity: int = -1) -> tuple[np.ufunc, Any]:
@@ -212,12 +223,27 @@ def _with_numpy(formula: Formula, signature: Signature, args: int, dimensions: i
         arrays.append(np.ndarray((count,), kind, memory, start - low, (step,)))
     values = len(formula.values)
     inputs = len(signature.inputs)
-    given = [a.astype(np.float32) if a.dtype.itemsize == 2 else a for a in arrays[:inputs]]
+    given = [_converted(a, name, "float32") if name in HALVES else a for a, name in zip(arrays[:inputs], signature.kinds)]
     with np.errstate(all="ignore"):
         made = formula.function(np, *given[:values], **dict(zip(formula.numbers, given[values:])))
         made = [np.array(x) for x in (made if isinstance(made, tuple) else (made,))]
-    for place, result in zip(arrays[inputs:], made):
-        place[...] = result
+    for place, result, name in zip(arrays[inputs:], made, signature.outputs):
+        place[...] = _converted(result, "float32", name) if name in HALVES and result.dtype == np.float32 else result
+
+
+def _converted(x: np.ndarray, source: str, wanted: str) -> np.ndarray:
+    """An array in another of the floats of two and four bytes."""
+    run = _conversion(source, wanted)
+    return x.astype(BFLOAT16 if wanted == "bfloat16" else wanted) if run is None else run(x)
+
+
+@functools.cache
+def _conversion(source: str, wanted: str) -> np.ufunc | None:
+    if not target.available() or not available(source) or not available(wanted):
+        return None
+    signature = Signature((source,), (wanted,))
+    loop = Later(signature, "float32", "conversion", Formula(lambda m, x: x), True)
+    return assemble(f"{source} as {wanted}", {signature: loop})[0]
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import devices, dtypes
+from ...backends import numpy_fast
 from ...backends.meta import MetaArray
 from ...backends.sparse import SparseArray, package
 from ...core.modes import local
@@ -90,8 +91,12 @@ def _only_size(size: Any, kwargs: dict[str, Any], name: str) -> Any:
     return size
 
 
+def _ones(shape: Any, kind: Any) -> Any:
+    return numpy_fast.full(shape, 1, kind)
+
+
 zeros = _maker("zeros", np.zeros, "of zeros", "torch.zeros(2)\n    tensor([0., 0.])")
-ones = _maker("ones", np.ones, "of ones", "torch.ones(2)\n    tensor([1., 1.])")
+ones = _maker("ones", _ones, "of ones", "torch.ones(2)\n    tensor([1., 1.])")
 empty = _maker(
     "empty", np.empty, "of arbitrary values, whatever the memory holds", "torch.empty(2, 3).shape\n    torch.Size([2, 3])"
 )
@@ -148,7 +153,7 @@ def _number(value: Any, name: str) -> Any:
 
 def _filler(value: Any, kind: dtypes.dtype) -> Fill:
     checked = fitting(value, kind)
-    return lambda shape, numpy_kind: np.full(shape, checked, numpy_kind)
+    return lambda shape, numpy_kind: numpy_fast.full(shape, checked, numpy_kind)
 
 
 # ---- like another tensor ----------------------------------------------------------------------
@@ -196,7 +201,7 @@ def _like(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tensor
 
 
 zeros_like = _like("zeros_like", np.zeros, "Zeros", "torch.zeros_like(torch.tensor([1, 2]))\n    tensor([0, 0])")
-ones_like = _like("ones_like", np.ones, "Ones", "torch.ones_like(torch.tensor([1, 2]))\n    tensor([1, 1])")
+ones_like = _like("ones_like", _ones, "Ones", "torch.ones_like(torch.tensor([1, 2]))\n    tensor([1, 1])")
 empty_like = _like("empty_like", np.empty, "Arbitrary values", "torch.empty_like(torch.tensor([1, 2])).shape\n    torch.Size([2])")
 
 

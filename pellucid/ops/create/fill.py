@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...backends import numpy_fast
 from ...backends.numpy_cpu import overlaps_itself
 from ...core.bind import NUMBERS
 from ...core.inplace import bump, check_writable, overwrite, write
@@ -27,7 +28,7 @@ def _fill_array(xp: Any, x: Any, value: Any) -> Any:
 
 
 def _fill_into(xp: Any, out: Any, value: Any) -> None:
-    out[...] = value
+    xp.fill(out, value)
 
 
 def _fill_samples(rng: np.random.Generator) -> Iterator[Sample]:
@@ -104,7 +105,11 @@ def zero_(self: Tensor) -> Tensor:
         and self._array.flags.writeable
         and not overlaps_itself(self._array)
     ):
-        self._array.fill(0)
+        a = self._array
+        if a.dtype.itemsize == 2 or a.dtype.kind == "c":
+            numpy_fast.fill(a, 0)
+        else:
+            a.fill(0)
         bump(self, "zero_")
         return self
     return fill_(self, 0)

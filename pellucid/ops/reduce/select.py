@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import config, dtypes
-from ...backends.native import SMALL, kernels
+from ...backends.native import kernels
 from ...backends.numpy_extra import comparable
 from ...backends.scatter import put_few, take_few
 from ...core import tracing

@@ -135,3 +135,17 @@ def test_running_results_of_many_numbers_are_not_cut_into_chunks():
         np.testing.assert_array_equal(add.accumulate(many[::-1]), np.add.accumulate(many[::-1]))
     finally:
         threads.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "arctan2", "log10", "square", "floor", "rint"])
+@pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16])
+def test_functions_of_two_byte_floats_are_those_of_float32_rounded_once(name, kind):
+    rng = np.random.default_rng(0)
+    function = getattr(np, name)
+    for shape in ((7,), (400,), (40, 50)):
+        given = [np.abs(rng.standard_normal(shape)).astype(kind) for _ in range(function.nin)]
+        for arrays in (given, [a.T for a in given], [a[::2] for a in given]):
+            made = numpys.extended(function)(*arrays)
+            want = function(*[a.astype(np.float32) for a in arrays]).astype(kind)
+            assert made.dtype == want.dtype
+            np.testing.assert_array_equal(made.astype(np.float32), want.astype(np.float32))
