@@ -11,18 +11,19 @@ import numpy as np
 from ... import config
 from ...backends import numpy_cpu
 from ...backends.halves import HALVES, in_float32, widened
-from ...backends.native import kernels
+from ...backends.native import fused, kernels
 from ...backends.numpy_cpu import as_array
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.inplace import bump
 from ...core.interpret import thread
-from ...core.modes import state
+from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import FAST_TYPES, Tensor
 from ...errors import ArgumentValueError, DtypeError, OperationError, ShapeError, UnsupportedError
+from ...ir.formula import FORMULAS, Formula
 from .._format import in_format
 from .._rules import require_tensor
 from .._samples import Sample
@@ -333,6 +334,27 @@ batch_norm_op = defop(
 )
 
 
+FORMULAS["normalized"] = Formula(lambda m, x, mean, rstd: (x - mean) * rstd)
+FORMULAS["normalized_affine"] = Formula(lambda m, x, mean, rstd, weight, bias: (x - mean) * rstd * weight + bias)
+
+
+def _normalized_at_once(
+    x: Tensor, mean: Tensor, rstd: Any, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...]
+) -> Tensor | None:
+    """Batch norm by given statistics in one pass over memory, where nothing is recorded; None elsewhere. The bits are those of the operations."""
+    given = [t for t in (mean, weight, bias) if t is not None]
+    if state.slow or (weight is None) != (bias is None) or any(type(t) not in FAST_TYPES for t in (x, *given)):
+        return None
+    a = x._array
+    if local.grad and any(t._rg for t in (x, *given)):
+        return None
+    arrays = [a, mean._array.reshape(shape), rstd, *[t._array.reshape(shape) for t in given[1:]]]
+    if a.dtype.char not in "fd" or any(type(b) is not np.ndarray or b.dtype is not a.dtype for b in arrays):
+        return None
+    run = fused("normalized" if weight is None else "normalized_affine", a)
+    return None if run is None else wrap(run(*arrays))
+
+
 @public(namespace="nn.functional")
 def batch_norm(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None,
@@ -383,6 +405,9 @@ def batch_norm(
             raise OperationError(f"{missing} must be defined in evaluation mode", op="batch_norm")
         shape = _channel_shape(a.ndim)
         rstd = _reciprocal_deviation(running_var, eps, shape, a.dtype)
+        made = _normalized_at_once(input, running_mean, rstd, weight, bias, shape)
+        if made is not None:
+            return made
         out = (input - F.cast(_shaped(running_mean, shape), dtype=a.dtype)) * wrap(rstd)
         if running_var._rg or running_mean._rg:
             out = (input - running_mean.reshape(shape)) / (running_var.reshape(shape) + eps).sqrt()
