@@ -54,6 +54,9 @@ def _steps(start: Any, step: Any, shape: tuple[int, ...], kind: np.dtype[Any]) -
     return (start + step * np.arange(n, dtype=np.float64)).astype(kind)
 
 
+_EVERYDAY = (dtypes.int64, dtypes.float32, dtypes.float64)
+
+
 @public()
 def arange(
     start: Any = None,
@@ -84,7 +87,7 @@ def arange(
         and (end is None or type(end) is int)
         and type(step) is int
         and step > 0
-        and dtype is None
+        and (dtype is None or dtype in _EVERYDAY)
         and out is None
         and device is None
         and not requires_grad
@@ -94,7 +97,8 @@ def arange(
         # Whole numbers and nothing else: the common call.
         first, last = (0, start) if end is None else (start, end)
         if last >= first:
-            return make_tensor(constant(np.arange(first, last, step)))
+            line = np.arange(first, last, step)
+            return make_tensor(constant(line if dtype is None or dtype is dtypes.int64 else line.astype(dtype.numpy)))
     check_layout(layout)
     if start is None and end is None:
         raise ArgumentTypeError("arange() received an invalid combination of arguments - got (), but expected (Number end)")
@@ -188,8 +192,10 @@ def _line(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
     # Products and sums of float32 in float64: one rounding at the end, as PyTorch's fused multiply-add.
     wide = np.complex128 if work.kind == "c" else np.float64
     a, b, step = a.astype(wide), b.astype(wide), step.astype(wide)
-    i = np.arange(n)
-    return np.where(i < n // 2, a + step * i, b - step * (n - 1 - i)).astype(work, copy=False).astype(kind, copy=False)
+    line = np.empty(n, work)
+    near, far = np.arange(n // 2, dtype=np.float64), np.arange(n - 1 - n // 2, -1, -1, dtype=np.float64)
+    line[: n // 2], line[n // 2 :] = a + step * near, b - step * far
+    return line.astype(kind, copy=False)
 
 
 def _line_kind(name: str, start: Any, end: Any, dtype: Any, out: Tensor | None) -> tuple[dtypes.dtype | None, dtypes.dtype]:
