@@ -24,9 +24,8 @@ import ml_dtypes
 import numpy as np
 
 from ...ir.formula import DOUBLE, ELEMENTARY, Formula
-from ...llvm import jit, target, threads
+from ...llvm import jit, math, target, threads
 from ...llvm.emit import BYTES, Function, Module, Value, vector
-from ...llvm.math import FUNCTIONS
 from .values import MEMORY, Num, available, pack, unpack
 from .words import Words
 
@@ -145,7 +144,7 @@ class Later:
 def _for_numpy(kind: str, formula: Formula) -> bool:
     """Whether NumPy computes a formula of two-byte floats, in float32: it has vector code for functions that there is none for here."""
     words = formula.words()
-    return kind in HALVES and bool(words & ELEMENTARY - set(FUNCTIONS)) and all(hasattr(np, word) for word in words)
+    return kind in HALVES and bool(words & ELEMENTARY - set(math.FUNCTIONS)) and all(hasattr(np, word) for word in words)
 
 
 def assemble(name: str, loops: dict[Signature, Any], doc: str = "", first: Any = (), identity: int = -1) -> tuple[np.ufunc, Any]:

@@ -2,8 +2,8 @@
 
 Arrays are (N, C, *spatial) with up to three spatial dimensions. Where the windows of outputs begin inside the input, and how many of
 their taps are inside, is looked up in a table for each dimension, so a window never leaves the input. Planes in order are read along
-their last dimension with gathered vectors, channels that lie side by side with vectors along the channels. Results are laid out as the
-input is. Every function returns None where it does not serve its arguments.
+their last dimension with gathered vectors, channels of images and volumes that lie side by side with vectors along the channels. Results
+are laid out as the input is, but means of volumes, which are in order. Every function returns None where it does not serve its arguments.
 
 >>> made = max_pool(np.array([[[3.0, 1.0, 2.0, 5.0]]]), 2, None, 0, 1, False)
 >>> made is None or [a.ravel().tolist() for a in made] == [[3.0, 5.0], [0, 3]]
@@ -211,7 +211,7 @@ def _key(value: Any) -> Any:
 
 def side_by_side(x: np.ndarray) -> bool:
     """Whether the channels of an array are what lies side by side in memory."""
-    if x.flags.c_contiguous or x.ndim < 3 or x.shape[1] < _FEW_CHANNELS:
+    if x.flags.c_contiguous or x.ndim < 4 or x.shape[1] < _FEW_CHANNELS:
         return False
     return np.moveaxis(x, 1, -1).flags.c_contiguous
 
@@ -249,7 +249,9 @@ def avg_pool(x: np.ndarray, kernel: Any, stride: Any, padding: Any, ceil_mode: b
     """Mean of each window."""
     geo = _geometry(x.shape, _key(kernel), _key(stride), _key(padding), 1, ceil_mode)
     made = _forward("avg", x, geo, _divisors(geo, include, divisor, x.dtype.char))
-    return None if made is None else made[0]
+    if made is None:
+        return None
+    return np.ascontiguousarray(made[0]) if len(geo.x) == 3 else made[0]  # PyTorch's of volumes have their elements in order
 
 
 @lru_cache(1024)

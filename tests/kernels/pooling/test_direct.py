@@ -49,6 +49,9 @@ def test_results_are_laid_out_as_the_input():
     x = torch.arange(2 * 8 * 6 * 6, dtype=torch.float64).reshape(2, 8, 6, 6).to(memory_format=torch.channels_last)
     for pooled in (torch.nn.functional.max_pool2d(x, 2), torch.nn.functional.avg_pool2d(x, 3, 1)):
         assert pooled.is_contiguous(memory_format=torch.channels_last)
+    x = torch.ones(2, 8, 4, 4, 4, dtype=torch.float64).to(memory_format=torch.channels_last_3d)
+    assert torch.nn.functional.max_pool3d(x, 2).is_contiguous(memory_format=torch.channels_last_3d)
+    assert torch.nn.functional.avg_pool3d(x, 2).is_contiguous()
 
 
 def test_what_is_not_served():
