@@ -1,3 +1,4 @@
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -43,7 +44,21 @@ def test_indices_are_checked_before_anything_is_written():
 
 def test_others_are_left_to_the_caller():
     x, index = np.zeros((2, 3, 2), np.float32), np.zeros((2, 3, 2), np.int64)
-    assert along.gather_along(x.astype(np.float16), index) is None
+    assert along.gather_along(x.astype(np.complex128), index) is None
     assert along.gather_along(x.transpose(0, 2, 1), index) is None
     assert along.gather_along(x, index.astype(np.int32)) is None
     assert not along.scatter_along(x, index, np.ones((2, 3, 2)))
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.float16, ml_dtypes.bfloat16, np.int32, np.complex64, np.int64])
+def test_elements_of_any_size_are_moved(dtype):
+    rng = np.random.default_rng(0)
+    x, index = rng.integers(0, 9, (2, 5, 3)).astype(dtype), rng.permuted(np.tile(np.arange(5)[:, None], (2, 1, 3)), axis=1)
+    np.testing.assert_array_equal(along.gather_along(x, index), np.take_along_axis(x, index, 1))
+    out, want = np.zeros_like(x), np.zeros_like(x)
+    np.put_along_axis(want, index, x, 1)
+    assert along.scatter_along(out, index, x)
+    np.testing.assert_array_equal(out, want)
+    if dtype in (np.int32, np.int64):
+        assert along.scatter_along(out, index, x, add=True)
+        np.testing.assert_array_equal(out, 2 * want)
