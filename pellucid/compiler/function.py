@@ -27,6 +27,7 @@ from .capture.side_effects import Growing
 from .capture.structure import flatten, masked, numbers_in
 from .report import logs
 from .run.admission import OTHER_TENSORS, differing, signature
+from .run.memory import Arena
 from .run.tracing import Traced, trace_call
 from .run.version import DECISION, OTHER_CALL, Declined, Version
 from .trace.refusal import Refusal
@@ -83,7 +84,8 @@ class CompiledFunction:
         self._dropped = 0  # versions that made room for others
         self._full = False  # no other call is traced any more
         self._met: set[Any] = set()  # kinds of calls of yet another size, met once
-        self.uses_graphs = False
+        self._arena = Arena(Arena())  # of versions beyond the first few, for sizes
+        self.graph_lines: set[int] | None = set()  # at which more is done with graphs than to call `backward`
         self.graph_breaks: GraphBreaks | None = None  # what is compiled where the whole is refused
         self.opened: OpenedFunction | None = None  # what serves calls with objects that hold tensors
         self._opens = True  # whether those may be served so
@@ -283,7 +285,8 @@ class CompiledFunction:
             return self._python(*args, **kwargs)
         if self._waits(kind) or any(type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors):
             return self.function(*args, **kwargs)
-        traced = trace_call(self.function, args, kwargs, self.fullgraph, lift, watched, not steady, self.drifting)
+        arena = self._arena if len(self.versions) >= self.limit else None
+        traced = trace_call(self.function, args, kwargs, self.fullgraph, lift, watched, not steady, self.drifting, arena)
         self._saw_graphs(traced.uses_graphs)
         undecided = False
         if traced.refusal is None and reason is not None and reason.startswith(DECISION):
@@ -378,15 +381,19 @@ class CompiledFunction:
         self.history.append(f"{how}: {refusal}")
         self._tell(f"{self.name} {how}: {refusal}")
 
-    def _saw_graphs(self, used: bool) -> None:
-        """Take note of whether the code does more with graphs than to call `backward`: then none may begin in a compiled part of it, whose
-        results are those of one node.
+    def _saw_graphs(self, lines: set[int] | None) -> None:
+        """Take note of the lines at which the code does more with graphs than to call `backward` (None: at any): no graph may begin in a
+        compiled part of it without those lines, whose results are those of one node.
         """
-        if used and not self.uses_graphs:
-            self.uses_graphs = True
-            if self.graph_breaks is not None:
-                self.graph_breaks = None
-                self.history.append("runs eagerly, as it does more with graphs than to call backward()")
+        if lines is None:
+            self.graph_lines = None
+        elif self.graph_lines is not None:
+            if lines <= self.graph_lines:
+                return
+            self.graph_lines |= lines
+        for part in [*self.graph_breaks.made.values()] if self.graph_breaks is not None else []:
+            if isinstance(part, PartOfFunction):
+                part.begin_no_graph()
 
     def _part(self, refusal: Refusal) -> bool:
         """Let the statements that were refused stay Python's, and compile those around them; False where that cannot be."""
@@ -505,18 +512,27 @@ class PartOfFunction(CompiledFunction):
                 return self.function(*args, **kwargs)
         return super().__call__(*args, **kwargs)
 
-    def _saw_graphs(self, used: bool) -> None:
+    def _saw_graphs(self, lines: set[int] | None) -> None:
         whole = self.whole()
         if whole is not None:
-            whole._saw_graphs(used)
+            whole._saw_graphs(lines)
+
+    def begin_no_graph(self) -> bool:
+        """Drop versions in which a graph begins, if others do more with graphs; whether there were any."""
+        whole = self.whole()
+        lines = None if whole is None else whole.graph_lines
+        if lines is not None and all(self.lines[0] <= line <= self.lines[1] for line in lines):
+            return False
+        if all(v.code.backward is None for v in self.versions):
+            return False
+        self.versions.clear()
+        self._full = True  # for good: another trace would say the same
+        self.history.append("runs eagerly, as a graph begins in it with which others do more than to call backward()")
+        return True
 
     def _trace(self, *args: Any) -> Any:
         result = super()._trace(*args)
-        whole = self.whole()
-        if whole is not None and whole.uses_graphs and any(v.code.backward is not None for v in self.versions):
-            self.versions.clear()
-            self._full = True  # for good: another trace would say the same
-            self.history.append("runs eagerly, as a graph begins in it with which others do more than to call backward()")
+        if self.begin_no_graph():
             return result
         self.nothing = bool(self.versions) and not any(v.code.program.instructions for v in self.versions)
         return result

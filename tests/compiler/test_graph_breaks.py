@@ -636,6 +636,54 @@ def test_a_part_in_which_a_used_graph_begins_is_not_traced_again():
     assert len(first.history) == 2 and "runs eagerly, as a graph begins in it" in first.history[1]
 
 
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_part_may_begin_a_graph_if_all_other_uses_of_graphs_are_in_it(inside):
+    """A penalty on a gradient, with a print of its value after it, ran eagerly as a whole."""
+
+    def train(compiling):
+        model, optimizer = world()
+        told = []
+
+        def step(x, y):
+            x = x.clone().requires_grad_()
+            out = model(x)
+            (slope,) = torch.autograd.grad(out.sum(), x, create_graph=True)
+            penalty = (slope.norm(dim=1) - 1).square().mean()
+            loss = F.cross_entropy(out, y)
+            told.append(f"{penalty.item():.4f} {loss.item():.4f}")
+            total = loss + penalty * 2
+            optimizer.zero_grad()
+            total.backward()
+            optimizer.step()
+            return total.detach()
+
+        def again(x, y):
+            x = x.clone().requires_grad_()
+            out = model(x)
+            loss = F.cross_entropy(out, y)
+            told.append(f"{loss.item():.4f}")
+            (slope,) = torch.autograd.grad(loss, x, create_graph=True)
+            total = loss + slope.square().sum()
+            optimizer.zero_grad()
+            total.backward()
+            optimizer.step()
+            return total.detach()
+
+        f = step if inside else again
+        run = torch.compile(f) if compiling else f
+        torch.manual_seed(3)
+        losses = [quietly(run, torch.randn(8, 6), torch.arange(8) % 3, times=1) for _ in range(6)]
+        return told, [p.detach() for p in model.parameters()], losses, run
+
+    told, values, _, run = train(True)
+    expected, others, _, _ = train(False)
+    assert told == expected
+    for a, b in zip(values, others, strict=True):
+        torch.testing.assert_close(a, b)
+    first = next(iter(run.graph_breaks.made.values()))
+    assert (sum(v.hits for v in first.versions) >= 2) == inside
+
+
 def test_files_and_pauses_are_no_constants(tmp_path):
     """A step went on as if a file that it had not found were never there, and did not wait any more."""
     flag = tmp_path / "stop"

@@ -300,6 +300,28 @@ def test_a_size_is_traced_when_it_comes_again():
     assert len(compiled.versions) == 30 and sum(v.hits for v in compiled.versions) == 38
 
 
+def test_versions_of_many_sizes_share_an_arena():
+    model = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 3))
+    compiled = torch.compile(lambda x: model(x))
+    inputs = [torch.randn(n, 4) for n in range(1, 25)]
+    for _ in range(3):
+        kept = []
+        for x in inputs:
+            got, want = [f(x).square().sum() for f in (compiled, model)]
+            kept.append((got, want))
+        for got, want in kept:  # each backward after the forward of all others
+            found = []
+            for loss in (got, want):
+                model.zero_grad()
+                loss.backward()
+                found.append([p.grad for p in model.parameters()])
+            for a, b in zip(*found, strict=True):
+                torch.testing.assert_close(a, b)
+    assert len(compiled.versions) == 24
+    arenas = {id(v.code.run.memory.arena) for v in compiled.versions}
+    assert 9 <= len(arenas) <= 14
+
+
 def test_sizes_have_a_limit(monkeypatch):
     monkeypatch.setattr("pellucid.compiler.function.SIZES", 10)
     compiled = torch.compile(lambda x: x * 2)

@@ -114,6 +114,18 @@ def _names_a_constant(rest: list[dis.Instruction]) -> bool:
 
 
 @functools.lru_cache(maxsize=512)
+def graph_lines(code: CodeType) -> frozenset[int]:
+    """The lines of code that name what does more with graphs than to call `backward`."""
+    lines = set()
+    for i in dis.get_instructions(code):
+        words = i.argval if type(i.argval) is tuple else (i.argval,)
+        named = any(type(w) is str and w in _OF_GRAPHS for w in words) or i.opname in _LOADS and i.argval == "grad"
+        if named or i.opname == "KW_NAMES" and not _OF_GRAPHS.isdisjoint(code.co_consts[i.arg]):  # type: ignore[index]
+            lines.add((i.positions and i.positions.lineno) or code.co_firstlineno)
+    return frozenset(lines)
+
+
+@functools.lru_cache(maxsize=512)
 def _attributes(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     """The names of attributes that code stores to, and all names that it uses in other ways."""
     stored, others = set(), {c for c in code.co_consts if type(c) is str}
@@ -140,6 +152,8 @@ class Witness:
         self.dynamic = False  # whether the user's code reads attributes whose names it makes
         self.codes: dict[int, bool] = {}  # the identities of the code objects that ran; whether they are this library's
         self._makers: set[int] = set()  # of those that make the names of attributes
+        self._graphic: set[int] = set()  # of those that name what does more with graphs than to call `backward`
+        self._graph_lines: set[int | None] = set()  # of the function, when such code was called
         self._kept: list[Any] = []
         self._collecting = False
         self.lost = False  # whether somebody else took the place of the profile function
@@ -257,6 +271,10 @@ class Witness:
                 self.names.update(c for c in code.co_consts if type(c) is str)
                 if makes_names(code):
                     self._makers.add(id(code))
+                if not source.is_library(code.co_filename) and graph_lines(code):
+                    self._graphic.add(id(code))
+            if id(code) in self._graphic and code is not self.root:
+                self._graph_lines.add(line_in(self.root, frame) if self.root is not None else None)
             if id(code) in self._makers and not self.dynamic and _users(frame) is not None:
                 self.dynamic = True
         elif event != "c_call":
@@ -283,16 +301,14 @@ class Witness:
             self.impure.append((what, source.describe((caller.f_code, caller.f_lasti)), line_in(self.root, caller)))
 
     @property
-    def uses_graphs(self) -> bool:
-        """Whether the user's code may have done more with graphs than to call `backward`, as far as names tell."""
-        if self.dynamic or self.loads("grad"):
-            return True
-        for code in self._kept:
-            if not source.is_library(code.co_filename):
-                words = {*code.co_names, *[n for c in code.co_consts if type(c) is tuple for n in c if type(n) is str]}
-                if not words.isdisjoint(_OF_GRAPHS):
-                    return True
-        return False
+    def uses_graphs(self) -> set[int] | None:
+        """Lines of the function at which the user's code may have done more with graphs than to call `backward`, as far as names tell;
+        None where it is not known at which.
+        """
+        if self.dynamic or None in self._graph_lines or self.root is None and self._graphic:
+            return None
+        own = graph_lines(self.root) if self.root is not None and id(self.root) in self._graphic else ()
+        return {line for line in (*self._graph_lines, *own) if line is not None}
 
     @property
     def asks_for_state(self) -> bool:

@@ -99,7 +99,11 @@ class Executable:
         offsets, self.arena_bytes = plan(lives)
         self.least_bytes = least(lives)
         self.lives.update(rooms)
-        self.memory.lay(aligned(self.arena_bytes), {thing: offsets[root] for thing, root in roots.items()})
+        shared = None if self.apart else self.memory.storage.arena
+        self.memory.lay(
+            aligned(self.arena_bytes) if shared is None else shared.take(self.arena_bytes),
+            {thing: offsets[root] for thing, root in roots.items()},
+        )
         for part in schedules:
             part.lay(self.memory.offsets, self.memory.arena)
 

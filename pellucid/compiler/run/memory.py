@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,10 +13,30 @@ from numpy import ndarray
 
 from ...ir import Buffer, Extra, Instruction, Program, Value
 from ...ir.program import substitute
+from ...kernels.schedule import aligned
 from ..lower.table import HANDED
 from ..trace.arrays import bounds, numpy_dtype
 
 _strided = np.lib.stride_tricks.as_strided
+
+
+class Arena:
+    """Memory for the temporaries of several versions, of which one runs at a time (whoever runs one holds `lock`)."""
+
+    def __init__(self, backward: Arena | None = None) -> None:
+        self.lock = threading.Lock()
+        self.backward = backward  # that of second halves
+        self._blocks: list[weakref.ref[ndarray]] = []
+
+    def take(self, size: int) -> ndarray:
+        """At least `size` bytes, which others may use as well."""
+        held = [block for ref in self._blocks if (block := ref()) is not None]
+        fitting = [block for block in held if block.nbytes >= size]
+        if fitting:
+            return min(fitting, key=lambda block: block.nbytes)
+        made = aligned(size + size // 2)  # the next one is a little larger
+        self._blocks = [weakref.ref(block) for block in (*held, made)]
+        return made
 
 
 @dataclass(slots=True)
@@ -29,10 +51,11 @@ class Storage:
     external: dict[Buffer, ndarray]
     roots: dict[Buffer, Any] = field(default_factory=dict)
     extras: dict[Instruction, Any] = field(default_factory=dict)
+    arena: Arena | None = None  # for temporaries; None: each program has its own
 
     def copied(self) -> Storage:
         """The same, with copies of the state."""
-        return replace(self, external={b: a.copy() for b, a in self.external.items()}, extras={})
+        return replace(self, external={b: a.copy() for b, a in self.external.items()}, extras={}, arena=None)
 
 
 class Memory:

@@ -42,7 +42,7 @@ from ..trace.refusal import Refusal, refusal_of
 from ..trace.tracer import Tracer
 from .admission import Admission, flags, same_place, signature
 from .execute import Executable, executable
-from .memory import Storage
+from .memory import Arena, Storage
 from .node import below, has_hooks, is_spent, place_of, view_of
 from .results import Given, New, Number, Output, Results, ViewOf, direct
 from .sharing import Sharing
@@ -61,12 +61,14 @@ class Traced:
     quiet: bool = False  # nothing is wrong: a call of another kind may be compiled
     sets_inputs: bool = False  # whether the call changes what is another one at each call, and so cannot do without
     found: list[Guard] = field(default_factory=list)  # places that should be inputs at the next call
-    uses_graphs: bool = False  # whether the code does more with graphs than to call `backward`
+    uses_graphs: set[int] | None = field(
+        default_factory=set
+    )  # lines at which more is done with graphs than to call `backward`; None: any
 
 
 def trace_call(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool = False, lift: frozenset[int] = frozenset(),
-    watched: Sequence[Guard] = (), may_watch: bool = True, drifting: Container[int] = (),
+    watched: Sequence[Guard] = (), may_watch: bool = True, drifting: Container[int] = (), arena: Arena | None = None,
 ) -> Traced:  # fmt: skip
     """Call `function`, and make a version of what it does.
 
@@ -77,8 +79,9 @@ def trace_call(
         watched: what may be others besides, in attributes, globals and the like: numbers, tensors, and lists that are appended to.
         may_watch: whether more such places may be asked for.
         drifting: tensors that may have other memory at each call, by identity.
+        arena: where temporaries lie; None: the version has memory of its own.
     """
-    tracing = _Tracing(function, args, kwargs, lift, watched, may_watch, drifting)
+    tracing = _Tracing(function, args, kwargs, lift, watched, may_watch, drifting, arena)
     try:
         tracing.trace(whole)
         return tracing.traced
@@ -95,7 +98,7 @@ class _Tracing:
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], lift: frozenset[int],
-        watched: Sequence[Guard], may_watch: bool, drifting: Container[int],
+        watched: Sequence[Guard], may_watch: bool, drifting: Container[int], arena: Arena | None,
     ) -> None:  # fmt: skip
         self.traced = Traced()
         self.function, self.args, self.kwargs = function, args, kwargs
@@ -105,6 +108,7 @@ class _Tracing:
         self.places = [g for g in watched if not isinstance(g, Growing) and not g.of_a_number]
         self.may_watch = may_watch
         self.drifting = drifting
+        self.arena = arena
         self.flags = flags()
         # The tensors of the call: those among the arguments, then those at places.
         self.tensors: list[Tensor] = []
@@ -490,7 +494,7 @@ class _Tracing:
         kept = sorted(made_forward & used_backward, key=lambda b: b.number)
         leaving = buffers_of(self.outputs) + [v.buffer for _, v in self.gradients if v is not None]
         self.external = {b: a for b, a in tracer.external.items() if b not in dynamic}
-        storage = Storage(tracer.contents, self.external, tracer.roots)
+        storage = Storage(tracer.contents, self.external, tracer.roots, arena=self.arena)
         run = executable(program.part(forward, dynamic, dict.fromkeys([*leaving, *kept])), storage)
         effects = SideEffects(self.changes.effects, self.changes.calls, self.outputs, tracer.partial)
         decides, effects.undoing = self._undoing(forward, dynamic, run)
@@ -565,6 +569,8 @@ class _Tracing:
         self, program: Program, backward: list[Instruction], given: list[Buffer], kept: list[Buffer], storage: Storage
     ) -> Backward:
         made = dict.fromkeys(v.buffer for v in self.returned if v is not None)
+        # What forward has handed on may lie in its arena.
+        storage = replace(storage, arena=None if self.arena is None else self.arena.backward)
         run = executable(program.part(backward, [*given, *[v.buffer for v in self.seeds]], made), storage)
         reading = {v.buffer for i in backward for v in i.reads()}
         read: list[Any] = [k for k, v in enumerate(self.inputs) if v.buffer in reading]

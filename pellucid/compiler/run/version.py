@@ -123,7 +123,8 @@ class Version:
         self.fast = direct is not None
         self.hits = 0
         self.following: Version | None = None  # the version that served the call after the last one of this
-        self._lock = threading.Lock()
+        arena = code.run.memory.storage.arena
+        self._lock = threading.Lock() if arena is None else arena.lock
         # Whether such a call is the program and nothing else.
         self._simple = not (
             effects.changing or code.computed or effects.undoing is not None or admission.count_of_numbers or code.decides
