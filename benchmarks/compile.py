@@ -3,6 +3,7 @@
     python benchmarks/compile.py                 # all cases, one core
     python benchmarks/compile.py gpt --threads 2
     python benchmarks/compile.py --peers torch   # without torch.compile and JAX
+    python benchmarks/compile.py --large         # larger models, such as ResNet-50
     python benchmarks/compile.py --styles        # parts of programs: the model, the optimizer's step, decode loops, second-order steps
 
 Each round times every peer back to back; the table has medians in microseconds and the ratio to the fastest peer. Needs PyTorch;
@@ -22,6 +23,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--styles", action="store_true", help="the cases of compile_styles.py, in processor time")
+    parser.add_argument("--large", action="store_true", help="the cases of large_models.py, in processor time")
     parser.add_argument("--peers", default="torch,torch.compile,jax", help="which peers to time")
     parser.add_argument("--seconds", type=float, default=0.15, help="time of one peer in one round")
     return parser.parse_args()
@@ -38,6 +40,7 @@ if hasattr(os, "sched_setaffinity"):
     os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[-OPTIONS.threads :]))
 
 import gc  # noqa: E402
+import importlib  # noqa: E402
 import statistics  # noqa: E402
 from time import perf_counter, process_time  # noqa: E402
 
@@ -361,7 +364,7 @@ def whole_steps(key, torch, peers, jax_cases):
 
 
 def styles(make, torch, peers):
-    """The same of a case of `compile_styles`."""
+    """The same of a case of `compile_styles` or `large_models`."""
     works = {"compiled": lambda: make(pellucid, pellucid.compile), "eager": lambda: make(pellucid, None)}
     if "torch" in peers:
         works["torch"] = lambda: make(torch, None)
@@ -373,14 +376,13 @@ def styles(make, torch, peers):
 def main() -> None:
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
     cases, clock = CASES, perf_counter
-    if OPTIONS.styles:
-        import compile_styles
-
-        cases, clock = compile_styles.cases(), process_time
+    others = "compile_styles" if OPTIONS.styles else "large_models" if OPTIONS.large else None
+    if others is not None:
+        cases, clock = importlib.import_module(others).cases(), process_time
     unknown = [key for key in OPTIONS.cases if key not in cases]
     if unknown:
         sys.exit(f"no case {unknown[0]!r}; there are {', '.join(cases)}")
-    peers = [p for p in OPTIONS.peers.split(",") if not OPTIONS.styles or p != "jax"]
+    peers = [p for p in OPTIONS.peers.split(",") if others is None or p != "jax"]
     try:
         import torch
 
@@ -400,7 +402,7 @@ def main() -> None:
     for key in OPTIONS.cases or cases:
         title, make, goal = cases[key]
         pellucid.manual_seed(0)
-        made = styles(make, torch, peers) if OPTIONS.styles else whole_steps(key, torch, peers, jax_cases)
+        made = styles(make, torch, peers) if others is not None else whole_steps(key, torch, peers, jax_cases)
         compiling = {}
         works = {}
         for name in made:

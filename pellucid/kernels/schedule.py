@@ -433,11 +433,12 @@ class Schedule:
 
         self._add(call, title or f"{rule.title} of {len(sizes)} parameters")
 
-    def put(self, places: Sequence[Place], number: int) -> None:
-        """Store a run-time number in float32 scalars."""
+    def put(self, places: Sequence[Place], number: int, kind: str = "float") -> None:
+        """Store a run-time number in scalars, "float" or "double"."""
 
         def call(f: Function) -> None:
-            value = f.trunc(f.load("double", f.numbers, number), "float")
+            value = f.load("double", f.numbers, number)
+            value = f.trunc(value, "float") if kind == "float" else value
             for place in places:
                 f.store(value, self._pointer(f, place))
 

@@ -52,6 +52,16 @@ def steps(name, options, dtype, compiling):
     return run, losses, [w.detach().numpy(), b.detach().numpy(), *state]
 
 
+@pytest.mark.parametrize("name, options", [c for c in CASES if c[0] in ("Adam", "NAdam", "ASGD")])
+def test_counters_are_float64_where_that_is_the_default(name, options):
+    """Such an update was a call of Python."""
+    torch.set_default_dtype(torch.float64)
+    try:
+        test_the_update_is_native_and_eagers(name, options, torch.float64)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("name, options", CASES)
 def test_the_update_is_native_and_eagers(name, options, dtype):

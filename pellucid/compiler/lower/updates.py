@@ -27,7 +27,7 @@ class Update:
     params: list[Value]
     grads: list[Value]
     states: list[list[ndarray]]  # for each kind of state, one array a parameter
-    scalars: list[list[ndarray]]  # for each kind of counter, one float32 a parameter; the last numbers are stored there
+    scalars: list[list[ndarray]]  # for each kind of counter, one number a parameter; the last numbers are stored there
     holders: list[tuple[Tensor, ndarray]]  # tensors that must still hold those arrays
     numbers: Callable[[], tuple[float, ...] | None]  # None: the rule is another one now
 
@@ -80,7 +80,9 @@ def _update(
 
     sizes = [v.size for v in params]
     arrays = [a for name in rule.arrays if (a := held(name, dtype, sizes)) is not None]
-    scalars = [a for name in owner.scalars if (a := held(name, np.dtype(np.float32), [1] * len(states))) is not None]
+    # Counters are float64 where that was the default dtype when they began.
+    ones = [1] * len(states)
+    scalars = [a for name in owner.scalars for kind in KINDS if (a := held(name, kind, ones)) is not None]
     if len(arrays) < len(rule.arrays) or len(scalars) < len(owner.scalars):
         return "optimizer state that is not there yet, or not of the parameters' type"
     firsts: list[ndarray] = [c[0] for c in scalars]

@@ -21,7 +21,7 @@ from ...kernels.schedule import Place, Schedule, aligned, share
 from ...llvm import jit, target, threads
 from ..lower.halves import widened
 from ..lower.table import LOWERINGS
-from ..lower.updates import update_of
+from ..lower.updates import KINDS, update_of
 from ..passes import PASSES, WITHOUT_CODE, run_passes
 from ..passes.context import Context
 from ..passes.fuse import Item, loop_of
@@ -202,7 +202,7 @@ class Executable:
             ]
             schedule.update(update.rule, arrays, [p.size for p in update.params], at, update.kind)
             for k, scalars in enumerate(update.scalars, start=at + update.count - len(update.scalars)):
-                schedule.put([Place("kept", schedule.keep(c)) for c in scalars], k)
+                schedule.put([Place("kept", schedule.keep(c)) for c in scalars], k, KINDS[scalars[0].dtype])
             updates.append((at, update))
             self.holders += update.holders
 
