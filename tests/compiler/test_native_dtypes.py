@@ -1,5 +1,7 @@
 """Steps in bfloat16, float16 and float64 are native code, and compute what eager ones compute."""
 
+import math
+
 import pytest
 
 import pellucid as torch
@@ -28,7 +30,7 @@ class Attention(nn.Module):
 
 MODELS = {"convolution": conv, "rows": rows, "attention": lambda: (Attention(), torch.randn(3, 6, 8))}
 # What has no kernel in float64 yet.
-PYTHON = {"conv", "conv_weight_grad", "conv_input_grad", "max_pool", "max_pool_grad", "scaled_dot_product_attention"}
+PYTHON = {"conv", "conv_weight_grad", "conv_input_grad", "scaled_dot_product_attention"}
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64], ids=["bfloat16", "float16", "float64"])
@@ -105,3 +107,31 @@ def test_what_is_not_computed_in_float32_stays_as_it_is(name, dtype):
         made = run(x)
     torch.manual_seed(7)
     assert torch.equal(made, OTHERS[name](x))
+
+
+@pytest.mark.parametrize("kernel, stride, padding, dilation, ceil", [(2, 2, 0, 1, False), (3, 2, 1, 1, True), (2, 1, 1, 2, False)])
+@pytest.mark.parametrize("spatial", [(11,), (7, 9), (5, 6, 4)])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.int64])
+def test_pools_of_eight_bytes_are_native(dtype, spatial, kernel, stride, padding, dilation, ceil):
+    pool = getattr(F, f"max_pool{len(spatial)}d")
+    mean = getattr(F, f"adaptive_avg_pool{len(spatial)}d")
+
+    def f(x):
+        x = x * 1
+        y, places = pool(x, kernel, stride, padding, dilation, ceil_mode=ceil, return_indices=True)
+        if not x.is_floating_point():
+            return y * 2, places
+        z = (y * y).sum() + (mean(x, 1) ** 2).sum()
+        (g,) = torch.autograd.grad(z, x)
+        return y.detach(), places, z.detach(), g
+
+    compiled = torch.compile(f)
+    for k in range(3):
+        x = (torch.arange(6.0 * math.prod(spatial)).reshape(2, 3, *spatial) * 7.3 + k).sin().mul(9).to(dtype)
+        if dtype is torch.float64:
+            x[0, 0, ..., k] = float("nan") if k else -1.0
+            x.requires_grad_()
+        for a, b in zip(compiled(x), f(x), strict=True):
+            torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12, equal_nan=True)
+    items = compiled.versions[0].code.run.items
+    assert compiled.versions[0].hits == 2 and not [i.instructions[0].op for i in items if i.kind == "eager"]

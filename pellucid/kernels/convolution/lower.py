@@ -16,9 +16,10 @@ import numpy as np
 from ...ir import Instruction, Value
 from ...ir.program import row_major
 from ...llvm import jit, threads
-from ..lowered import FLOAT, OTHER, Executable, Handed, Lowering, Native, compact, dense, places, room, team, value_of
+from ..lowered import FLOAT, OTHER, Executable, Handed, Lowering, Native, compact, dense, places, room, served, team, value_of
 from ..pointwise.loop import Access, Loop, Step, Write
 from ..pooling import call as pool
+from ..pooling import direct as pool_direct
 from ..schedule import Place, Schedule
 from . import call as conv
 from . import lanes as conv_lanes
@@ -274,6 +275,8 @@ def pooled(
     ex: Executable, x: Any, out: Value | None, index: Value | None, shape: tuple[int, ...], window: Sequence[Any]
 ) -> Native | str:
     """Maxima of windows, a result of that shape, and their positions; either may go to memory that nobody reads."""
+    if isinstance(x, Value) and x.dtype in ("float64", "int64"):
+        return _pooled_directly(ex, x, out, index, shape, window)
     if (
         not _serves(x)
         or not dense(out)
@@ -300,6 +303,24 @@ def pooled(
         schedule.native(function, ["team", *arrays, 8, planes, grain], title)
 
     return Native(emit, title, x.nbytes + 12 * size, x.size)
+
+
+def _pooled_directly(
+    ex: Executable, x: Value, out: Value | None, index: Value | None, shape: tuple[int, ...], window: Sequence[Any]
+) -> Native | str:
+    """The same of eight-byte elements, window by window."""
+    made = pool_direct.native_max(x.shape, x.dtype, *window) if served(x) and x.size else None
+    if made is None or not dense(out, dtype=x.dtype) or not dense(index, dtype="int64") or made[1] != shape:
+        return OTHER
+    function, _, table, numbers = made
+    size, title = math.prod(shape), f"max pooling of {'x'.join(map(str, x.shape))}"
+
+    def emit(schedule: Schedule) -> None:
+        results = [schedule.room(8 * size) if v is None else ex.place(v, schedule) for v in (out, index)]
+        arrays = [compact(ex, schedule, x), *results, Place("kept", schedule.keep(table))]
+        schedule.native(function, ["team", *arrays, *numbers], title)
+
+    return Native(emit, title, x.nbytes + 16 * size, x.size)
 
 
 _WINDOW = {"kernel", "stride", "padding", "dilation", "ceil_mode"}

@@ -239,6 +239,19 @@ def _forward(name: str, x: np.ndarray, geo: PoolGeometry, other: np.ndarray | No
     return out, second
 
 
+def native_max(shape: tuple[int, ...], dtype: str, *window: Any) -> tuple[int, tuple[int, ...], np.ndarray, tuple[int, ...]] | None:
+    """Of `max_pool` of contiguous planes: its kernel's address, the result's shape, the table, and the numbers behind it; None where it does
+    not serve.
+    """
+    ctype, geo = _CTYPES.get(dtype), _geometry(tuple(shape), *map(_key, window))
+    kernel = None if ctype is None or len(geo.x) > 3 or 0 in geo.out_shape else getattr(_lib, f"max.{ctype}")
+    if kernel is None:
+        return None
+    table, sizes = _sizes(geo)
+    rows = geo.x_shape[0] * geo.x_shape[1] * sizes[3] * sizes[4]
+    return jit.address(kernel), geo.out_shape, table, (*sizes, 1, rows, GRAIN // (sizes[5] * math.prod(geo.k)) or 1)
+
+
 def max_pool(x: np.ndarray, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
     """Largest value of each window and its flat int64 position in the input's spatial dimensions, as the reference gives them."""
     geo = _geometry(x.shape, _key(kernel), _key(stride), _key(padding), _key(dilation), ceil_mode)

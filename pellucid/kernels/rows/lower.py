@@ -394,14 +394,20 @@ def softmax_rows(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, f"{i.op} of {rows} rows", 8 * x.size, 10 * x.size)
 
 
+def _kind(x: Any) -> str:
+    """float64 for values of it, else float32, which others are not."""
+    return "float64" if isinstance(x, Value) and x.dtype == "float64" else "float32"
+
+
 def average(i: Instruction, ex: Executable) -> Native | str:
     """The mean of each plane: an adaptive average pooling to size one."""
     x, out = i.inputs[0], i.outputs[0]
-    if not dense(x, out) or not x.size or len(x.shape) < 3 or out.size != math.prod(x.shape[:2]):
+    kind = _kind(x)
+    if not dense(x, out, dtype=kind) or not x.size or len(x.shape) < 3 or out.size != math.prod(x.shape[:2]):
         return windows.adaptive(i, ex)
     planes, size = math.prod(x.shape[:2]), math.prod(x.shape[2:])
-    mean = Reduce("mean", ("in", 0), (1,), Access("float32", (1, 0)), "float32")
-    loop = Loop((planes, size), (Access("float32", (size, 1)),), (), (), (), (mean,))
+    mean = Reduce("mean", ("in", 0), (1,), Access(kind, (1, 0)), kind)
+    loop = Loop((planes, size), (Access(kind, (size, 1)),), (), (), (), (mean,))
 
     def emit(schedule: Schedule) -> None:
         schedule.loop(loop, [ex.place(x, schedule), ex.place(out, schedule)], title=f"means of {planes} planes")
@@ -412,11 +418,12 @@ def average(i: Instruction, ex: Executable) -> Native | str:
 def average_grad(i: Instruction, ex: Executable) -> Native | str:
     """Each plane's gradient, divided by its size, for all its elements."""
     g, out = i.inputs[0], i.outputs[0]
-    if not dense(g, out) or not out.size or len(out.shape) < 3 or g.size != math.prod(out.shape[:2]):
+    kind = _kind(g)
+    if not dense(g, out, dtype=kind) or not out.size or len(out.shape) < 3 or g.size != math.prod(out.shape[:2]):
         return windows.adaptive(i, ex)
     planes, size = g.size, math.prod(out.shape[2:])
-    step = Step("div", (("in", 0), ("const", float(size))), "float32")
-    loop = Loop((planes, size), (Access("float32", (1, 0)),), (), (step,), (Write(("step", 0), Access("float32", (size, 1))),))
+    step = Step("div", (("in", 0), ("const", float(size))), kind)
+    loop = Loop((planes, size), (Access(kind, (1, 0)),), (), (step,), (Write(("step", 0), Access(kind, (size, 1))),))
 
     def emit(schedule: Schedule) -> None:
         schedule.loop(loop, [ex.place(g, schedule), ex.place(out, schedule)], title=f"gradient of {planes} means")
