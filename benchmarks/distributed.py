@@ -3,6 +3,7 @@
     python benchmarks/distributed.py                    # everything
     python benchmarks/distributed.py --only all_reduce  # or: steps
     python benchmarks/distributed.py --rounds 20 --markdown
+    python benchmarks/distributed.py --realtime         # with real-time priority: other programs take no time slices (for root)
 
 All processes are started at the beginning and work in turns, one library after the other within each round, so that both meet the same
 machine. The table has the minimum of all rounds: with other programs on the machine, waiting ranks lose time slices, and medians say more
@@ -143,7 +144,13 @@ class Rank:
         return best
 
 
-def serve(library, alone):
+def take_precedence(on):
+    """Give all threads of this process real-time priority, or take it away."""
+    for thread in os.listdir("/proc/self/task"):
+        os.sched_setscheduler(int(thread), os.SCHED_RR if on else os.SCHED_OTHER, os.sched_param(1 if on else 0))
+
+
+def serve(library, alone, realtime):
     """Answer commands from the standard input until it ends."""
     out = os.fdopen(os.dup(1), "w")  # what the libraries print goes elsewhere
     os.dup2(2, 1)
@@ -151,14 +158,19 @@ def serve(library, alone):
     rank = Rank(library, alone)
     for line in sys.stdin:
         name, *arguments = json.loads(line)
-        print(json.dumps(getattr(rank, name)(*arguments)), file=out, flush=True)
+        if realtime:
+            take_precedence(True)
+        answer = getattr(rank, name)(*arguments)
+        if realtime:
+            take_precedence(False)
+        print(json.dumps(answer), file=out, flush=True)
 
 
 # ---- the parent --------------------------------------------------------------------------------------
 class Ranks:
     """The processes of one library."""
 
-    def __init__(self, library, size):
+    def __init__(self, library, size, realtime):
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
         root = str(Path(__file__).resolve().parents[1])
@@ -168,7 +180,7 @@ class Ranks:
             threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PELLUCID_NUM_THREADS"), 1)
             path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
             environment = os.environ | {k: str(v) for k, v in (more | threads | {"PYTHONPATH": path}).items()}
-            command = [sys.executable, __file__, "--serve", library, *["--alone"] * (size == 1)]
+            command = [sys.executable, __file__, "--serve", library, *["--alone"] * (size == 1), *["--realtime"] * realtime]
             self.processes.append(
                 subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             )
@@ -221,15 +233,20 @@ def main():
     parser.add_argument("--only", choices=("all_reduce", "steps"))
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--realtime", action="store_true", help="measure with real-time priority")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        serve(options.serve, options.alone)
+        serve(options.serve, options.alone, options.realtime)
         return
     both = importlib.util.find_spec("torch") is not None
-    ours, theirs = Ranks("pellucid", 2), Ranks("torch", 2) if both else None
-    one, other = (Ranks("pellucid", 1), Ranks("torch", 1) if both else None) if options.only != "all_reduce" else (None, None)
+
+    def ranks(library, size):
+        return Ranks(library, size, options.realtime)
+
+    ours, theirs = ranks("pellucid", 2), ranks("torch", 2) if both else None
+    one, other = (ranks("pellucid", 1), ranks("torch", 1) if both else None) if options.only != "all_reduce" else (None, None)
     if options.only != "steps":
         rows = []
         for size in SIZES:
@@ -261,9 +278,9 @@ def main():
         head = ["step of two ranks", "eager, ms", "compiled, ms", "efficiency", "compiled"]
         head += ["gloo, ms", "efficiency", "eager / gloo", "compiled / gloo"] if both else []
         shown(rows, head, options.markdown)
-    for ranks in (ours, theirs, one, other):
-        if ranks is not None:
-            ranks.close()
+    for started in (ours, theirs, one, other):
+        if started is not None:
+            started.close()
 
 
 if __name__ == "__main__":

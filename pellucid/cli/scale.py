@@ -29,7 +29,8 @@ gradients in the buckets of DistributedDataParallel, and what the optimizer keep
 Compiled functions of the script run eagerly here; their steps are faster, so communication weighs more there.
 
 --check starts the script as two ranks on this machine, too, and shows what they measure beside the prediction. It needs a script that
-torchrun can start, and a core for each rank.
+torchrun can start, and a core for each rank. If other programs use the cores, a rank waits for its turn, and the other rank with it; the
+output says how long. With --realtime (for root, or with CAP_SYS_NICE) other programs have to wait instead.
 
 examples:
   pellucid scale train.py --ranks 8,64,512 --network 10GbE
@@ -51,6 +52,8 @@ def main(argv: Sequence[str]) -> int:
     if options.max_steps is not None and options.max_steps <= _WARM + 1:
         parser.error(f"--max-steps must be above {_WARM + 1}: the first {_WARM} steps are not timed")
     ranks = _ranks(options.ranks, parser)
+    if options.realtime:
+        _take_precedence(parser)
     alone = options.report is None
     if alone:  # as the only rank
         for name, value in {
@@ -118,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--bucket_cap_mb", metavar="MB", type=float, help="size of the buckets of gradients (default: 25)")
     parser.add_argument("--check", action="store_true", help="also run the script as two ranks here, and compare")
+    parser.add_argument("--realtime", action="store_true", help="measure with real-time priority: other programs take no time slices")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print (default: text)")
     parser.add_argument("--report", help=argparse.SUPPRESS)
     return parser
@@ -131,6 +135,14 @@ def _ranks(text: str, parser: argparse.ArgumentParser) -> list[int]:
     if not found or min(found) < 1:
         parser.error(f"--ranks must be numbers like 8,64,512, not {text!r}")
     return found
+
+
+def _take_precedence(parser: argparse.ArgumentParser) -> None:
+    """Give this process, and the ranks that it starts, real-time priority."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    except (AttributeError, OSError) as error:
+        parser.error(f"--realtime is not possible here: {error}")
 
 
 def _network(options: Any) -> Network:
@@ -159,6 +171,7 @@ class Meter:
         self.optimizers: list[Any] = []
         self.times: list[float] = []
         self.updates: list[float] = []
+        self.delays: list[float] = []
         self.watched: list[tuple[float, float]] = []  # seconds of a step that was watched, and of its backward
         self._backward = self._began = self._before_this = self._updating = 0.0
         self._watching = False
@@ -214,6 +227,7 @@ class Meter:
                 self._stop_watching()
         elif self.count > _WARM:
             self.times.append(now)
+            self.delays.append(_delay())
             self.updates.append(now - self._updating)
         if self.count >= self.steps:
             raise Enough
@@ -224,8 +238,11 @@ class Meter:
             return None
         from pellucid.distributed.reducer import FIRST_BUCKET, dealt
 
-        spans = sorted(b - a for a, b in zip(self.times, self.times[1:], strict=False))
-        seconds = spans[len(spans) // 20]  # one of the quickest: a busy machine makes the others longer
+        spans = sorted(
+            (b - a, d - c)
+            for a, b, c, d in zip(self.times, self.times[1:], self.delays, self.delays[1:], strict=False)
+        )
+        seconds, delayed = spans[len(spans) // 20]  # one of the quickest: a busy machine makes the others longer
         parameters = [p for p in self.parameters.values() if p.requires_grad]
         cap = int((25 if self.cap is None else self.cap) * (1 << 20))
         buckets = dealt(parameters, cap, min(cap, FIRST_BUCKET) if self.cap is None else cap)
@@ -241,7 +258,17 @@ class Meter:
             parameters=sum(p.nbytes for p in parameters),
             states=sum(int(v.nbytes) for v in states),
             update=min(statistics.median(self.updates), 0.9 * seconds),
+            delayed=delayed,
         )
+
+
+def _delay() -> float:
+    """Seconds that this thread could have run, but other programs had the processor; 0 where the system does not count them."""
+    try:
+        with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[1]) * 1e-9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def _compiles() -> bool:
@@ -288,7 +315,8 @@ def measured_network() -> Network:
 
 
 def _start(command: list[str], size: int) -> None:
-    """Run a program as so many ranks, with a thread each."""
+    """Run a program as so many ranks, with a thread and, where there are enough, a core each."""
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     port = _port()
     own = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
     base = {k: v for k, v in os.environ.items() if k not in own}
@@ -297,7 +325,10 @@ def _start(command: list[str], size: int) -> None:
         more = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
         threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PELLUCID_NUM_THREADS": "1"}
         environment = base | threads | {k: str(v) for k, v in more.items()}
-        started.append(subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if len(cores) >= size:
+            os.sched_setaffinity(process.pid, {cores[rank]})
+        started.append(process)
     texts = [process.communicate()[1] for process in started]
     for rank, (process, text) in enumerate(zip(started, texts, strict=True)):
         if process.returncode:
@@ -313,13 +344,14 @@ def _checked(here: Network, argv: Sequence[str]) -> dict[str, Any]:
             command = [sys.executable, "-m", "pellucid", "scale", "--report", str(report), "--quiet"]
             _start([*command, *[word for word in argv if word != "--check"]], size)
             found[size] = [Step(**json.loads(Path(f"{report}.{rank}").read_text())) for rank in range(size)]
-    one, seconds = found[1][0], max(step.seconds for step in found[2])
+    one, two = found[1][0], max(found[2], key=lambda step: step.seconds)
+    seconds = two.seconds
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     overlap = OVERLAP if cores > 2 else 0.0  # without a core to spare, nothing travels while a rank computes
     said = predict(one, here, 2, overlap)[0]
     return {
         "one": one.seconds, "predicted": said.seconds, "measured": seconds, "efficiency": one.seconds / seconds,
-        "predicted_efficiency": said.efficiency,
+        "predicted_efficiency": said.efficiency, "delayed": max(one.delayed / one.seconds, *(s.delayed / seconds for s in found[2])),
     }  # fmt: skip
 
 
@@ -361,6 +393,11 @@ def _text(
             f"one rank {_ms(checked['one'])}; two {_ms(checked['measured'])} measured, {_ms(checked['predicted'])} predicted"
         )
         lines += ["", f"on this machine, with a thread each: {found_here} ({off:+.0%})"]
+        if checked["delayed"] > 0.02:
+            lines.append(
+                f"Not a fair comparison: a rank waited {checked['delayed']:.0%} of its step for a core that other programs used, and the "
+                "other rank waited for it. Repeat it on a quiet machine, or with --realtime."
+            )
     return "\n".join(lines)
 
 

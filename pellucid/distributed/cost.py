@@ -83,6 +83,7 @@ class Step:
         parameters: bytes of all parameters.
         states: bytes of what the optimizer keeps.
         sigma: how much steps vary, as a part of a step.
+        delayed: seconds of the step in which other programs had the processor.
     """
 
     seconds: float
@@ -92,6 +93,7 @@ class Step:
     states: int
     update: float = 0.0
     sigma: float = 0.01
+    delayed: float = 0.0
 
     @property
     def gradients(self) -> int:

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from pellucid.cli import scale as command
 from pellucid.distributed.cost import NETWORKS, Network, Step, predict
 
 SCRIPT = """
@@ -69,3 +70,21 @@ def test_predictions_follow_the_network_and_the_ranks():
     assert predict(step, NETWORKS["10GbE"], 64, overlap=0.0)[0].seconds > slow[0].seconds
     late = Network("late", 1e-3, 1e12)
     assert "starting messages" in predict(Step(0.1, 0.05, [1000] * 50, 50_000, 0), late, 64)[0].limit
+
+
+def test_a_busy_machine_is_told_apart_from_a_wrong_prediction():
+    step = Step(seconds=1.0, backward=0.6, buckets=[1_000_000], parameters=1_000_000, states=0)
+    checked = {"one": 1.0, "predicted": 1.1, "measured": 3.0, "efficiency": 0.33, "predicted_efficiency": 0.9, "delayed": 0.6}
+    text = command._text(step, NETWORKS["10GbE"], {}, [], checked)
+    assert "3e+03 ms measured, 1.1e+03 ms predicted (-63%)" in text and "waited 60% of its step for a core" in text
+    assert "Not a fair comparison" not in command._text(step, NETWORKS["10GbE"], {}, [], checked | {"delayed": 0.0})
+
+
+def test_real_time_priority_that_is_not_permitted(monkeypatch, capsys):
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(command.os, "sched_setscheduler", refuse, raising=False)
+    with pytest.raises(SystemExit):
+        command.main(["--realtime", "-c", "1"])
+    assert "--realtime is not possible here: [Errno 1] Operation not permitted" in capsys.readouterr().err
