@@ -121,7 +121,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--bucket_cap_mb", metavar="MB", type=float, help="size of the buckets of gradients (default: 25)")
     parser.add_argument("--check", action="store_true", help="also run the script as two ranks here, and compare")
-    parser.add_argument("--realtime", action="store_true", help="measure with real-time priority: other programs take no time slices")
+    parser.add_argument(
+        "--realtime", action="store_true", help="measure with real-time priority: other programs take no time slices"
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print (default: text)")
     parser.add_argument("--report", help=argparse.SUPPRESS)
     return parser
@@ -238,10 +240,7 @@ class Meter:
             return None
         from pellucid.distributed.reducer import FIRST_BUCKET, dealt
 
-        spans = sorted(
-            (b - a, d - c)
-            for a, b, c, d in zip(self.times, self.times[1:], self.delays, self.delays[1:], strict=False)
-        )
+        spans = sorted((b - a, d - c) for a, b, c, d in zip(self.times, self.times[1:], self.delays, self.delays[1:], strict=False))
         seconds, delayed = spans[len(spans) // 20]  # one of the quickest: a busy machine makes the others longer
         parameters = [p for p in self.parameters.values() if p.requires_grad]
         cap = int((25 if self.cap is None else self.cap) * (1 << 20))

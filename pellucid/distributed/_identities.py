@@ -17,7 +17,7 @@ from typing import Any
 
 from ..api.attach import LENT
 from ..core.tensor import Tensor
-from ..errors import UnsupportedError
+from ..errors import OperationError, UnsupportedError
 from . import functional, mesh
 
 # module: Class  function()  Enumeration{MEMBER,MEMBER}  Class<Base
@@ -117,14 +117,24 @@ _LENT = {
     **dict.fromkeys(("tensor.parallel", "tensor.parallel.api", "tensor.parallel.loss", "tensor.parallel.style"), "parallel"),
 }  # fmt: skip
 _REASON = "docs/distributed.md says what there is of torch.distributed"
+# What PyTorch itself refuses without an accelerator, in its words, and what to use.
+_NEEDS_ACCELERATOR = {
+    "FullyShardedDataParallel": (
+        "FSDP needs a non-CPU accelerator device, but no accelerator device is detected.",
+        "torch.distributed.fsdp.fully_shard does the same on processors",
+    )
+}
 
 
 def _refusing(name: str) -> Callable[..., Any]:
     def refused(*args: Any, **kwargs: Any) -> Any:
+        if name in _NEEDS_ACCELERATOR:
+            text, instead = _NEEDS_ACCELERATOR[name]
+            raise OperationError(text, notes=[instead])
         raise UnsupportedError(f"torch.distributed: {name} is not supported: {_REASON}")
 
     refused.__name__ = refused.__qualname__ = name.rpartition(".")[2]
-    refused.__doc__ = "Refused: there is one process (NotImplementedError)."
+    refused.__doc__ = "Refused (NotImplementedError)."
     return refused
 
 

@@ -55,18 +55,21 @@ def _not_member(name: str) -> Any:
     warnings.warn(f"Running {name} on global rank {default_group().rank()} which does not belong to the given group.", stacklevel=3)
 
 
-def rank_in(group: ProcessGroup, rank: int | None, group_rank: int | None, what: str, default: int | None = None) -> int:
-    """The rank in the group that `src`/`dst` or `group_src`/`group_dst` mean."""
-    if group_rank is not None:
-        if rank is not None:
-            raise ArgumentValueError("Can't specify both group_rank and global_rank")
-        get_global_rank(group, group_rank)
-        return group_rank
-    if rank is None:
+def rank_in(group: ProcessGroup, rank: int | None, group_rank: int | None, name: str = "", default: int | None = None) -> int:
+    """The rank in the group that `src`/`dst` or `group_src`/`group_dst` mean; `name`: of the collective whose root it is."""
+    if group_rank is not None and rank is not None:
+        raise ArgumentValueError("Can't specify both group_rank and global_rank")
+    found = rank if group_rank is None else group_rank
+    if found is None:
         if default is None:
             raise ArgumentValueError("Must specify global_rank or group_rank")
         return default
-    return get_group_rank(group, rank)
+    if name and group is default_group() and not 0 <= found < group.size():
+        raise OperationError(f"ProcessGroupGloo::{name}: invalid root rank: {found}")
+    if group_rank is not None:
+        get_global_rank(group, group_rank)
+        return group_rank
+    return get_group_rank(group, found)
 
 
 # ---- memory --------------------------------------------------------------------------------------
@@ -192,7 +195,7 @@ def broadcast(
     if not is_member(group):
         return _not_member("broadcast")
     chosen = group_of(group)
-    root = rank_in(chosen, src, group_src, "source", 0)
+    root = rank_in(chosen, src, group_src, "broadcast", 0)
 
     def steps() -> Steps:
         target = Target(tensor)
@@ -304,7 +307,7 @@ def reduce(
     if not is_member(group):
         return _not_member("reduce")
     chosen = group_of(group)
-    root = rank_in(chosen, dst, group_dst, "destination")
+    root = rank_in(chosen, dst, group_dst, "reduce")
     mine = chosen.rank() == root
 
     def begin(comm: Any, values: Any, r: Reduction) -> Any:
@@ -428,7 +431,7 @@ def gather(
     if not is_member(group):
         return _not_member("gather")
     chosen = group_of(group)
-    root = rank_in(chosen, dst, group_dst, "destination", 0)
+    root = rank_in(chosen, dst, group_dst, "gather", 0)
     there = chosen.rank() == root
     outputs = _list_on(there, gather_list, "gather_list", "destination")
     if there:
@@ -460,7 +463,7 @@ def scatter(
     if not is_member(group):
         return _not_member("scatter")
     chosen = group_of(group)
-    root = rank_in(chosen, src, group_src, "source", 0)
+    root = rank_in(chosen, src, group_src, "scatter", 0)
     there = chosen.rank() == root
     inputs = _list_on(there, scatter_list, "scatter_list", "source")
     if there:

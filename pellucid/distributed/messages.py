@@ -38,7 +38,7 @@ def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 
     if not is_member(group):
         return None
     chosen = group_of(group)
-    to = rank_in(chosen, dst, group_dst, "destination")
+    to = rank_in(chosen, dst, group_dst)
     _not_self(chosen, to, "destination")
 
     def steps() -> Steps:
@@ -54,7 +54,7 @@ def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 
     if not is_member(group):
         return None
     chosen = group_of(group)
-    origin = None if src is None and group_src is None else rank_in(chosen, src, group_src, "source")
+    origin = None if src is None and group_src is None else rank_in(chosen, src, group_src)
     if origin is not None:
         _not_self(chosen, origin, "source")
     mpi = chosen.channel.engine.mpi
@@ -116,7 +116,7 @@ class P2POp:
         check_tensor(tensor, "tensor")
         self.op, self.tensor, self.group, self.tag = op, tensor, group, tag
         chosen = group_of(group)
-        self.group_peer = rank_in(chosen, peer, group_peer, "peer")
+        self.group_peer = rank_in(chosen, peer, group_peer)
         self.peer = chosen.ranks[self.group_peer]
 
 

@@ -55,7 +55,7 @@ def gather_object(
     if not is_member(group):
         return
     chosen = group_of(group)
-    root = collectives.rank_in(chosen, dst, group_dst, "destination", 0)
+    root = collectives.rank_in(chosen, dst, group_dst, "gather", 0)
     there = chosen.rank() == root
     collectives._list_on(there, object_gather_list, "object_gather_list", "destination")
     mine = _packed(obj)
@@ -76,7 +76,7 @@ def broadcast_object_list(
     if not is_member(group):
         return
     chosen = group_of(group)
-    root = collectives.rank_in(chosen, src, group_src, "source", 0)
+    root = collectives.rank_in(chosen, src, group_src, "broadcast", 0)
     there = chosen.rank() == root
     packed = [_packed(obj)._array for obj in object_list] if there else []
     sizes = make_tensor(np.array([p.size for p in packed] if there else [0] * len(object_list), np.int64))
@@ -104,7 +104,7 @@ def scatter_object_list(
     if not isinstance(scatter_object_output_list, list) or len(scatter_object_output_list) < 1:
         raise ArgumentValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
     chosen = group_of(group)
-    root = collectives.rank_in(chosen, src, group_src, "source", 0)
+    root = collectives.rank_in(chosen, src, group_src, "broadcast", 0)
     there = chosen.rank() == root
     parts, sizes = None, make_tensor(np.zeros(chosen.size(), np.int64))
     if there:

@@ -90,7 +90,8 @@ class Reduction:
     (PRODUCT, MIN).
 
     Raises:
-        ValueError: complex numbers have no order, and PyTorch multiplies none. RuntimeError: bits of numbers that are no integers.
+        ValueError (of all-reduces) or RuntimeError: complex numbers have no order, and PyTorch multiplies none.
+        RuntimeError: bits of numbers that are no integers.
     """
 
     def __init__(self, mpi: Any, name: str, op: Any, dtype: np.dtype[Any], size: int) -> None:
@@ -99,7 +100,8 @@ class Reduction:
             raise UnsupportedError(f"torch.distributed: {name} does not support {self.op}")
         torch_type = BY_NUMPY[dtype]
         if torch_type.is_complex and self.op not in (RedOpType.SUM, RedOpType.AVG):
-            raise ArgumentValueError(f"{name} does not support {self.op} on complex tensors")
+            refused = ArgumentValueError if name.startswith("all_reduce") else OperationError
+            raise refused(f"{name} does not support {self.op} on complex tensors")
         bits = self.op in (RedOpType.BAND, RedOpType.BOR, RedOpType.BXOR)
         if bits and not torch_type.is_integral:
             raise OperationError(f"Cannot use ReduceOp.{self.op.name} with non-integral dtype")

@@ -74,9 +74,14 @@ def test_names_are_there_to_be_asked_for():
 
     assert not isinstance(torch.ones(1), DTensor) and ShardingStrategy.FULL_SHARD is dist.fsdp.api.ShardingStrategy.FULL_SHARD
     assert Replicate() == Replicate() and distribute_tensor.__name__ == "distribute_tensor"
-    for make in (FullyShardedDataParallel, Join):
-        with pytest.raises(NotImplementedError, match=f"{make.__name__} is not supported: docs/distributed.md"):
-            make(torch.nn.Linear(1, 1))
+    with pytest.raises(NotImplementedError, match="Join is not supported: docs/distributed.md"):
+        Join(torch.nn.Linear(1, 1))
+    # PyTorch's words: it needs an accelerator there, too.
+    with pytest.raises(
+        RuntimeError, match="FSDP needs a non-CPU accelerator device, but no accelerator device is detected"
+    ) as caught:
+        FullyShardedDataParallel(torch.nn.Linear(1, 1))
+    assert "fully_shard" in caught.value.__notes__[0]
 
 
 @needs_mpi

@@ -106,6 +106,16 @@ def refusals(rank, size):
     refused(
         ValueError, "all_reduce does not support RedOpType.MAX on complex tensors", dist.all_reduce, complex_pair, dist.ReduceOp.MAX
     )
+    for call in (dist.broadcast, dist.reduce, dist.broadcast_object_list):
+        name = call.__name__.partition("_")[0]
+        refused(
+            RuntimeError,
+            f"ProcessGroupGloo::{name}: invalid root rank: {size}",
+            call,
+            two if call is not dist.broadcast_object_list else [1],
+            size,
+        )
+    refused(RuntimeError, "reduce does not support", dist.reduce, complex_pair, 0, dist.ReduceOp.MAX)
     refused(RuntimeError, f"expected length {size}, got 0", dist.all_gather, [], two)
     refused(ValueError, "Invalid usage of tensors with different dtypes", dist.all_gather, [two.double()] * size, two)
     refused(RuntimeError, "invalid tensor size at index 0 (expected (2), got (3))", dist.all_gather, [torch.ones(3)] * size, two)
