@@ -106,10 +106,16 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if func._can_decompose() and not func._opname.endswith("_backward"):
         return func._compute(*args, **kwargs)
     wanted = local.grad and any(isinstance(x, Tensor) and x._rg for x in leaves(args, kwargs))
-    if not wanted or func._opname == "detach" or func.namespace not in ("aten", "pellucid"):
+    if not wanted or func._opname == "detach" or func.namespace not in ("aten", "pellucid") or _gives_values(func):
         with passed_autograd():
             return handled(func, args, kwargs)
     return recorded(func, args, kwargs)
+
+
+def _gives_values(func: Any) -> bool:
+    """Whether the results are no tensors: numbers, which have no gradient."""
+    returns = func._schema.returns
+    return bool(returns) and not any(r.type.base == "Tensor" for r in returns)
 
 
 class Unhandled(TypeError):

@@ -12,15 +12,17 @@ from typing import Any
 from ..api import overriding
 from ..core import interpret
 from ..core.bind import record
+from ..core.inplace import bump, check_view, take_place
 from ..core.modes import local
-from ..core.primitive import TENSORS, Plan, Primitive
+from ..core.primitive import PRIMITIVES, TENSORS, Plan, Primitive
 from ..core.public import FUNCTIONS, METHODS
+from ..core.tape import Node
 from ..core.tensor import FAST_TYPES, OutputSlot, Tensor, make_tensor
 from ..dtypes import BY_NUMPY
 from ..errors import UnsupportedError
 from . import composite, dispatch, gradients, networks
 from .composite import seed as seed
-from .dispatch import call, handled, handlers, only, passed_autograd, takes, takes_over, thread
+from .dispatch import call, handled, handlers, leaves, only, passed_autograd, takes, takes_over, thread
 from .gradients import ATEN
 from .overload import bound
 
@@ -53,8 +55,19 @@ class OfType(Level):
         """An operation in place: the tensor takes the values of a result."""
         if not takes((t, result), {}):
             return overwrite(t, result, name)
+        node = None
+        if result._rg and local.grad:
+            check_view(t, name)
+            if result._array.dtype != t._array.dtype:
+                result = result.to(t.dtype)  # type: ignore[attr-defined]
+            node = result._node
+            _keep_old(node, t)
         with passed_autograd():
             handled(ATEN.copy_.default, (t, result), {})
+        bump(t, name)
+        take_place(t, node)
+        if local.grad and t._rg:
+            _forget_bases(t, name)
         return t
 
     wrote = None  # type: ignore[assignment]
@@ -142,6 +155,12 @@ def recorded(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if func._opname in gradients.SHAPES_ALONE:
         with passed_autograd():
             return handled(func, args, kwargs)
+    for t in leaves(args, kwargs):
+        if isinstance(t, Tensor) and t._x is not None and "written_by" in t._x:
+            raise UnsupportedError(
+                f"{func}: a view of this {type(t).__name__} was changed by {t._x['written_by']} while a graph was recorded, and types that "
+                "handle operators do not follow that: use the out-of-place form"
+            )
     rule = gradients.of(func)
     running = thread.record
     if rule is None and running is None:
@@ -158,9 +177,9 @@ def recorded(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if op.vjp is None:
             return made
         context = _OfRecord(op, given, params, made)
-        return context.joined(op, given, made)
+        return _know_base(func, args, context.joined(op, given, made))
     context = _OfOperator(func, rule, args, kwargs, made)
-    return context.joined(context.primitive, context.tensors, made)
+    return _know_base(func, args, context.joined(context.primitive, context.tensors, made))
 
 
 dispatch.recorded = recorded
@@ -175,10 +194,58 @@ def _saved(t: Any) -> Any:
         return call(ATEN.detach.default, (t,), {})
 
 
+def _forget_bases(t: Tensor, name: str) -> None:
+    """A view was written to: what it is a view of has other values than its place in the graph says, and is not to be used there."""
+    while t._x is not None and "operator_base" in t._x:
+        t = t._x["operator_base"]
+        t.extra()["written_by"] = name
+
+
+def _know_base(func: Any, args: tuple[Any, ...], made: Any) -> Any:
+    """Results of an operator that gives views, which know of what."""
+    first = func._schema.returns[0] if func._schema.returns else None
+    aliases = first is not None and first.alias_info is not None and not first.is_write
+    if aliases or func.namespace == "pellucid" and getattr(PRIMITIVES.get(func._opname), "view", False):
+        for t in made if isinstance(made, (tuple, list)) else (made,):
+            if isinstance(t, Tensor) and type(t) not in FAST_TYPES and t is not args[0]:
+                t.extra()["operator_base"] = args[0]
+    return made
+
+
+def _keep_old(edge: Any, t: Tensor) -> None:
+    """`t` is about to be written to: what the nodes of this call keep of it becomes a copy."""
+    last = edge.node if type(edge) is OutputSlot else edge
+    old: Any = None
+    waiting, seen = [last], set()
+    while waiting:
+        node = waiting.pop()
+        context = getattr(getattr(node.plan, "backward", None), "__self__", None)
+        if isinstance(context, _Context) and context.keeps(t):
+            if old is None:
+                with passed_autograd():
+                    old = call(ATEN.clone.default, (t,), {})
+                old._node, old._rg = t._node, t._rg
+            context.replace(t, old)
+        for each in node.inputs:
+            below = each.node if type(each) is OutputSlot else each
+            if isinstance(below, Node) and id(below) not in seen and below.source == last.source:
+                seen.add(id(below))
+                waiting.append(below)
+
+
 class _Context:
     """What a node of an operator knows: everything that its rule may ask."""
 
     params: dict[str, Any] = {}
+    tensors: Any = ()
+
+    def keeps(self, t: Tensor) -> bool:
+        """Whether a tensor is among the arguments."""
+        return any(x is t for x in self.tensors)
+
+    def replace(self, t: Tensor, old: Tensor) -> None:
+        """Keep another tensor in the place of one."""
+        self.tensors = type(self.tensors)([old if x is t else x for x in self.tensors])
 
     def joined(self, op: Any, tensors: Any, made: Any) -> Any:
         """The results with their place in the graph."""
@@ -303,6 +370,15 @@ class _OfOperator(_Context):
             name=func._opname, args=tuple([name for name, _ in self.names]), grad_name=f"{words}Backward{rule.number}", title=func._opname,
             variadic=False, variant=None,
         )  # fmt: skip
+
+    def replace(self, t: Tensor, old: Tensor) -> None:
+        """Keep another tensor in the place of one."""
+        super().replace(t, old)
+        for name, value in self.values.items():
+            if isinstance(value, list):
+                self.values[name] = [old if x is t else x for x in value]
+            elif value is t:
+                self.values[name] = old
 
     def needs(self, name: str) -> bool:
         """Whether an argument wants a gradient."""

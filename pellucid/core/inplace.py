@@ -275,6 +275,16 @@ def write(t: Tensor, name: str, op: Any, others: tuple[Any, ...], params: dict[s
 
 
 def _after(t: Tensor, name: str, node: Any, result: Tensor | None) -> None:
+    take_place(t, node)
+    if state.slow:
+        for step in thread.stack.wrote:
+            step(t, result)
+        if observe.observers:
+            observe.notify("inplace", name, t, result)
+
+
+def take_place(t: Tensor, node: Any) -> None:
+    """Give `t`, which was written to, the place in the graph of what made its values; None: nothing that is differentiated."""
     if node is not None:
         rebase(t, node)
     elif t._rg and local.grad:
@@ -288,11 +298,6 @@ def _after(t: Tensor, name: str, node: Any, result: Tensor | None) -> None:
             base = view.base
             base._node = record(copy_slices, (base, make_tensor(t._array)), (base._rg, False), {"chain": view.chain}, [base])
             refresh_views(base)
-    if state.slow:
-        for step in thread.stack.wrote:
-            step(t, result)
-        if observe.observers:
-            observe.notify("inplace", name, t, result)
 
 
 def rebase(t: Tensor, node: Any) -> None:

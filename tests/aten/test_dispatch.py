@@ -283,3 +283,78 @@ def test_a_wrapper_is_described():
     x = Logged(torch.ones(2, 3))
     assert (x.shape, x.dtype, x.device.type, x.is_meta, x.stride()) == ((2, 3), torch.float32, "cpu", False, (3, 1))
     assert repr(x) == "Logged(..., size=(2, 3))"
+
+
+def _chained(x):
+    y = x * 1
+    y.mul_(y)
+    return y * 1
+
+
+def _other(x):
+    y = wrapped_like(x, [3.0, 4.0])
+    y.mul_(x)
+    y.mul_(x)
+    return y
+
+
+def _powers(x):
+    y = x.clone()
+    y -= 2 * y
+    y /= 3
+    y **= 2
+    return y
+
+
+def _filled(x):
+    y = x.clone()
+    y.fill_(3.0)
+    return y + x
+
+
+def _copied(x):
+    y = wrapped_like(x, [0.0, 0.0])
+    y.copy_(x * 2)
+    return y * y
+
+
+def _without_gradient(x):
+    y = x.clone()
+    with torch.no_grad():
+        y.mul_(5)
+    return y * y
+
+
+def wrapped_like(x, values):
+    made = torch.tensor(values)
+    return Logged(made) if isinstance(x, Logged) else made
+
+
+@pytest.mark.parametrize(
+    "function", [_chained, _other, _powers, _filled, _copied, _without_gradient, lambda x: x.clone().mul_(2).exp_()]
+)
+def test_what_is_written_in_place_is_part_of_the_graph(function):
+    plain = torch.tensor([1.0, 2.0], requires_grad=True)
+    function(plain).sum().backward()
+    x = Logged(torch.tensor([1.0, 2.0]), requires_grad=True)
+    function(x).sum().backward()
+    assert torch.equal(x.grad.elem, plain.grad)
+
+
+def test_values_of_wrappers_in_a_graph_are_read():
+    x = Logged(torch.tensor([1.0, 2.0]), requires_grad=True)
+    loss = (x * x).sum()
+    assert loss.item() == 5.0 and float(loss) == 5.0 and int(loss) == 5 and bool(loss) and torch.equal(x, x.clone())
+
+
+@pytest.mark.parametrize(
+    "write", [lambda y: y.view(-1).mul_(2), lambda y: y.__setitem__(0, 5.0), lambda y: y.view(2, 1).t().add_(1)]
+)
+def test_writing_through_a_view_of_a_wrapper_is_refused_where_its_gradient_would_be_wrong(write):
+    x = Logged(torch.tensor([1.0, 2.0]), requires_grad=True)
+    y = x.clone()
+    write(y)
+    with pytest.raises(NotImplementedError, match="a view of this Logged was changed by"):
+        y * y
+    with torch.no_grad():
+        assert (y * y).elem.tolist() != [1.0, 4.0]

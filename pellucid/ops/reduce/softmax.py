@@ -64,6 +64,8 @@ def _logsumexp_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim:
     if F.raw and type(out) is not np.ndarray and out.dtype.kind == "f":  # traced: it may be so in another call
         return g * F.exp(input - F.where(out == -np.inf, 0.0, out))
     values = out if F.raw else out._array
+    if not F.raw and type(values) is not np.ndarray:  # whose values are elsewhere, or nowhere
+        return g * F.conj(F.exp(input - out.masked_fill(out == -float("inf"), 0)))
     xp = library(F)
     if not xp.isfinite(values).all():
         if F.raw:

@@ -9,7 +9,7 @@ from ...core.public import FUNCTIONS
 from ...core.tensor import make_tensor
 from ...distributed import collectives
 from ..placements import REPLICATE, SUM, Placement, Shard, meta_of, region
-from ..propagate import Call, Candidate, Plan, chosen, plan, rule, run, shards
+from ..propagate import Call, Candidate, Plan, chosen, local_sizes, plan, rule, run, shards
 from ..redistribute import part
 from .reductions import _kept
 
@@ -300,6 +300,19 @@ def gather(call: Call) -> Plan:
         return [*made, Candidate((REPLICATE,), (REPLICATE, REPLICATE))]
 
     return plan(call, chosen(call, candidates))
+
+
+@rule("put_along")
+def put_along(call: Call) -> Plan:
+    """The gradient of what was taken along a dimension, which is whole."""
+    shape, dim = call["shape"], call["dim"] % max(len(call["shape"]), 1)
+
+    def candidates(i: int) -> list[Candidate]:
+        cut = [d for spec in call.specs for d in shards(spec, i) if d != dim and all(s.shape[d] == shape[d] for s in call.specs)]
+        return [*(Candidate((Shard(d),), (Shard(d), Shard(d))) for d in cut), Candidate((REPLICATE,), (REPLICATE, REPLICATE))]
+
+    picked = chosen(call, candidates)
+    return plan(call, picked, replaced={call.names.index("shape"): local_sizes(call, shape, picked)})
 
 
 @rule("index_select")

@@ -331,6 +331,30 @@ class Model(nn.Module):
         return self.head(self.norm(h))
 
 
+def the_gradients():
+    """Of what is chosen along a dimension, and of what is written in place; numbers of a tensor in the graph."""
+
+    def in_place(x):
+        y = x * 1
+        y *= 2
+        y.mul_(y).add_(x)
+        return y.exp_()
+
+    mesh = init_device_mesh("cpu", (size,))
+    whole = values(5, 3)
+    for function in (
+        lambda x: x.sort(0).values ** 2, lambda x: x.sort(1).values ** 2, lambda x: x.topk(2, 1).values, lambda x: x.max(0).values,
+        lambda x: x.min(1, keepdim=True).values, lambda x: x.median(1).values, lambda x: x.logsumexp(0), lambda x: x.logsumexp(1), in_place,
+    ):  # fmt: skip
+        for layout in (Replicate(), Shard(0), Shard(1)):
+            plain, x = whole.clone().requires_grad_(), distribute_tensor(whole, mesh, [layout]).requires_grad_()
+            expected, made = function(plain).sum(), function(x).sum()
+            assert abs(made.item() - expected.item()) < 1e-4 and abs(float(made) - expected.item()) < 1e-4
+            expected.backward()
+            made.backward()
+            close(x.grad.full_tensor(), plain.grad, layout)
+
+
 def plan(sequence, parallel_loss):
     along = Shard(1) if sequence else Replicate()
     made = {"emb": RowwiseParallel(input_layouts=Replicate(), output_layouts=along)}
@@ -471,6 +495,7 @@ the_layouts()
 operators = the_operators()
 the_losses_and_indices()
 the_graph()
+the_gradients()
 the_module()
 the_parallel_model(torch.optim.SGD, lr=0.1, momentum=0.9)
 the_parallel_model(torch.optim.AdamW, lr=1e-2)
