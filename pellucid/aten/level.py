@@ -59,7 +59,7 @@ class OfType(Level):
         if result._rg and local.grad:
             check_view(t, name)
             if result._array.dtype != t._array.dtype:
-                result = result.to(t.dtype)  # type: ignore[attr-defined]
+                result = result.to(t.dtype)
             node = result._node
             _keep_old(node, t)
         with passed_autograd():
