@@ -75,7 +75,8 @@ _LAZY_NAMES = {
         "_empty_affine_quantized", "_empty_per_channel_affine_quantized", "_make_per_channel_quantized_tensor",
         "_make_per_tensor_quantized_tensor", "quantize_per_channel", "quantize_per_tensor", "quantize_per_tensor_dynamic",
     ), "quantized"),
-    "_tensor_classes": "api.settings", "_softmax_backward_data": "aten.computed", "_log_softmax_backward_data": "aten.computed",
+    "_tensor_classes": "api.settings", "_storage_classes": "api.settings", "_softmax_backward_data": "aten.computed",
+    "_log_softmax_backward_data": "aten.computed",
     "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     **dict.fromkeys((
         "autocast_decrement_nesting", "autocast_increment_nesting", "is_autocast_cache_enabled", "set_autocast_cache_enabled",

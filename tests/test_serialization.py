@@ -234,3 +234,30 @@ def test_functions_beside_a_tensor_type_of_ones_own():
 
     for function in (F.gelu, torch.tanh, torch.special.expit):
         assert pickle.loads(pickle.dumps(function)) == function
+
+
+class Narrow:
+    """A file with the methods that PyTorch asks for and no more."""
+
+    def __init__(self, content):
+        self.file, self.calls = io.BytesIO(content), []
+
+    def read(self, size):
+        return self.file.read(size)
+
+    def readinto(self, memory):
+        self.calls.append(len(memory))
+        return self.file.readinto(memory)
+
+    def seek(self, *where):
+        return self.file.seek(*where)
+
+    def tell(self):
+        return self.file.tell()
+
+
+def test_a_file_that_cannot_say_whether_it_seeks():
+    written = io.BytesIO()
+    torch.save({"x": torch.arange(5)}, written)
+    narrow = Narrow(written.getvalue())
+    assert torch.load(narrow)["x"].tolist() == [0, 1, 2, 3, 4] and narrow.calls

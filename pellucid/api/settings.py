@@ -270,6 +270,7 @@ for _kind, _title in TYPE_NAMES.items():
 FUNCTIONS["torch"].update(_NAMES)
 # Types of tensors that are there: PyTorch's set has those of devices and of sparse tensors, too.
 _tensor_classes = {t for t in _NAMES.values() if type(t) is _TensorType and not t.tensor_dtype.is_complex}
+_storage_classes = {t for t in _NAMES.values() if type(t) is _StorageMaker}
 
 
 @public()

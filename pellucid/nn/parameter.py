@@ -59,6 +59,15 @@ _NO_SHAPE = (
 )
 
 
+def unusable(name: str, lazy: Any) -> Exception:
+    """The error of a function that is given a parameter or buffer without a shape."""
+    return ArgumentValueError(
+        f"Attempted to use an uninitialized parameter in {name}. This error happens when you are using a `LazyModule` or "
+        f"explicitly manipulating `torch.nn.parameter.{type(lazy).__name__}` objects. When using LazyModules Call `forward` with a "
+        "dummy batch to initialize the parameters before calling torch functions"
+    )
+
+
 class _Uninitialized:
     """What parameters and buffers without a shape have in common."""
 
@@ -73,11 +82,7 @@ class _Uninitialized:
             (lazy,) = [x for x in args if isinstance(x, _Uninitialized)][:1]
             if op.name == "cast":  # module.to(dtype) before the first call
                 return make_tensor(np.empty(0, params["dtype"]))
-            raise ArgumentValueError(
-                f"Attempted to use an uninitialized parameter in {op.name}. This error happens when you are using a `LazyModule` or "
-                f"explicitly manipulating `torch.nn.parameter.{type(lazy).__name__}` objects. When using LazyModules Call `forward` with a "
-                "dummy batch to initialize the parameters before calling torch functions"
-            )
+            raise unusable(op.name, lazy)
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become an ordinary parameter or buffer of this shape, with undefined values."""

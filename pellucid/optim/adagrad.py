@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import OperationError
 from ..ir.formula import decayed
+from ..nn.parameter import is_lazy, unusable
 from ._formula import FormulaOptimizer
 from .optimizer import check, check_lr, full, step_counter, to_number
 
@@ -59,6 +60,8 @@ class Adagrad(FormulaOptimizer):
                 self._init_state(group, p, self.state[p])
 
     def _init_state(self, group: dict[str, Any], p: Any, state: dict[str, Any]) -> None:
+        if is_lazy(p):
+            raise unusable("is_complex", p)
         start = group["initial_accumulator_value"]
         state["step"] = step_counter()
         state["sum"] = full(p, complex(start, start) if p.is_complex() else start)

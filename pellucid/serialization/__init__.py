@@ -117,7 +117,8 @@ def _load(file: Any, path: str | None, map_location: Any, weights_only: bool, mm
         raise EOFError("Ran out of input")
     try:
         if first == b"PK\x03\x04":
-            return read_zip(file, path, map_location, weights_only, mmap, options)
+            whole = file if hasattr(file, "seekable") else _Readable(file)
+            return read_zip(whole, path, map_location, weights_only, mmap, options)
         if mmap:
             raise RuntimeError(
                 "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True), please torch.save your "
@@ -130,6 +131,26 @@ def _load(file: Any, path: str | None, map_location: Any, weights_only: bool, mm
         if type(error) is pickle.UnpicklingError:
             raise pickle.UnpicklingError(_explained(str(error))) from None
         raise type(error)(f"{error} Weights only load failed.") from None
+
+
+class _Readable:
+    """A file of the user's that has what PyTorch asks for and no more; what it can write into memory it does."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def seekable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if size is None or size < 0 or not hasattr(self._file, "readinto"):
+            found: bytes = self._file.read(size)
+            return found
+        memory = bytearray(size)
+        return bytes(memory[: self._file.readinto(memory)])
 
 
 def _explained(text: str) -> str:

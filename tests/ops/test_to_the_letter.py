@@ -252,3 +252,45 @@ def test_thresholds_through_expanded_tensors():
 
 def test_types_of_tensors():
     assert torch.FloatTensor in torch._tensor_classes and not torch.LongTensor.is_sparse and not torch.LongTensor.is_cuda
+
+
+def test_adagrad_needs_the_shapes_of_its_sums():
+    with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter in"):
+        torch.optim.Adagrad(torch.nn.LazyLinear(2).parameters())
+    torch.optim.SGD(torch.nn.LazyLinear(2).parameters(), lr=0.1)
+
+
+class Same(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+
+class Pair(Same):
+    def right_inverse(self, x):
+        return x, x
+
+
+class Whole(Same):
+    def right_inverse(self, x):
+        return x.long()
+
+
+class Shorter(Same):
+    def right_inverse(self, x):
+        return x[:-1]
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (Pair, "parametrization.right_inverse must return a tensor. Got: tuple"),
+        (Whole, "returned dtype: torch.int64"),
+        (Shorter, r"returned shape: torch.Size\(\[2, 2\]\)"),
+    ],
+)
+def test_a_second_parametrization_goes_both_ways(other, words):
+    module = torch.nn.Linear(2, 3)
+    torch.nn.utils.parametrize.register_parametrization(module, "weight", Same())
+    with pytest.raises(ValueError, match=words):
+        torch.nn.utils.parametrize.register_parametrization(module, "weight", other())
+    assert len(module.parametrizations.weight) == 1

@@ -130,6 +130,17 @@ def _check_result(value: Any, shape: Any, dtype: Any) -> None:
         )
 
 
+def _check_inverse(value: Any, wanted: Tensor, name: str) -> None:
+    start = "The tensor returned by parametrization.right_inverse must have the same"
+    if not isinstance(value, Tensor):
+        raise ArgumentValueError(f"parametrization.right_inverse must return a tensor. Got: {type(value).__name__}")
+    for part, own, got in (("dtype", wanted.dtype, value.dtype), ("shape", wanted.shape, value.shape)):
+        if own != got:
+            raise ArgumentValueError(
+                f"{start} {part} as {name}, unless the `unsafe` flag is enabled.\n{name}.{part}: {own}\nreturned {part}: {got}"
+            )
+
+
 def _getter(name: str) -> property:
     def get(self: Any) -> Any:
         part = self.parametrizations[name]
@@ -195,6 +206,8 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
             before = getattr(module, tensor_name)
             after = parametrization(before)
             _check_result(after, before.shape, before.dtype)
+            if hasattr(parametrization, "right_inverse"):
+                _check_inverse(parametrization.right_inverse(after), before, f"module.{tensor_name}")
         table[tensor_name].append(parametrization)
         table[tensor_name].unsafe |= unsafe
     elif tensor_name in module._buffers or tensor_name in module._parameters:

@@ -242,6 +242,25 @@ public(names="_add_relu", out=True)(_sum_relu)
 FUNCTIONS["torch"]["_add_relu_"] = inplace_form(_sum_relu, "_add_relu_")
 
 
+@public(names="_softmax", out=True)
+def _softmax(input: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    """`softmax` along `dim`."""
+    return _straight("softmax", input, dim, half_to_float)
+
+
+@public(names="_log_softmax", out=True)
+def _log_softmax(input: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    """`log_softmax` along `dim`."""
+    return _straight("log_softmax", input, dim, half_to_float)
+
+
+def _straight(name: str, input: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    if half_to_float:
+        raise OperationError("softmax with half to float conversion is not supported on CPU")
+    made: Tensor = FUNCTIONS["torch"][name](input, dim)
+    return made
+
+
 @public(names="_masked_softmax")
 def _masked_softmax(input: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:
     """The softmax along `dim` (the last one) of what `mask` leaves; 0 where it is true.
