@@ -12,10 +12,19 @@ from pellucid.dtypes import NUMBER, SCALAR_TENSOR, TENSOR
 def test_names_and_numpy():
     assert repr(dtypes.float32) == str(dtypes.float32) == "torch.float32"
     assert dtypes.BY_NAME["half"] is dtypes.float16 and dtypes.BY_NAME["long"] is dtypes.int64
-    for array_type, d in dtypes.BY_NUMPY.items():
+    held = {array_type: d for array_type, d in dtypes.BY_NUMPY.items() if array_type.names is None}
+    for array_type, d in held.items():
         assert d.numpy == array_type and d.itemsize == array_type.itemsize
         assert dtypes.from_numpy(np.zeros(1, array_type).dtype) is d
-    assert len(dtypes.BY_NUMPY) == len(dtypes.ALL) - 1
+    assert len(held) == len(dtypes.ALL) - 1
+
+
+def test_quantised_elements_are_no_numbers_of_numpy():
+    """They lie in arrays with a field of their name, so that no arithmetic takes them for integers."""
+    fields = {str(d): array_type for array_type, d in dtypes.BY_NUMPY.items() if array_type.names is not None}
+    assert fields == {"torch.quint8": [("quint8", "u1")], "torch.qint8": [("qint8", "i1")], "torch.qint32": [("qint32", "i4")]}
+    with pytest.raises(RuntimeError, match=r"torch\.quint8 has no NumPy counterpart"):
+        dtypes.quint8.numpy  # noqa: B018
 
 
 def test_complex32_has_no_arrays():

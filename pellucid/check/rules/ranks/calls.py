@@ -147,7 +147,7 @@ class RankFailed(RankRule):
                 place,
                 f"rank {rank.rank} (pid {rank.pid}) {what}{where}.",
                 evidence={"rank": rank.rank, "others": others},
-                fix="mend the error of this rank; those of the others follow from it",
+                fix="fix the error on this rank: the errors on the other ranks follow from it",
             )
 
 
