@@ -28,9 +28,7 @@ def test_parts_of_sparse_tensors(name, layout):
         getattr(torch.ones(2), name)()
 
 
-@pytest.mark.parametrize(
-    ("name", "args"), [("Tensor.to_mkldnn", ())]
-)
+@pytest.mark.parametrize(("name", "args"), [("Tensor.to_mkldnn", ())])
 def test_refusals_name_themselves(name, args):
     home, _, last = name.rpartition(".")
     function = getattr(torch.Tensor if home else torch, last)

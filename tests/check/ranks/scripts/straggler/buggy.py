@@ -17,7 +17,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for step in range(12):
     rows = slice(step * 4 + 2 * rank, step * 4 + 2 * rank + 2)
     if rank == 1:
-        time.sleep(0.03)  # a slow disk  # <- finding
+        time.sleep(0.1)  # a slow disk  # <- finding
     optimizer.zero_grad()
     nn.functional.cross_entropy(model(x[rows]), y[rows]).backward()
     optimizer.step()
