@@ -305,6 +305,55 @@ def _emit_panels(module: Module) -> None:
     f.ret()
 
 
+def _emit_windows(module: Module) -> None:
+    """Tasks: lines of the result of a depthwise convolution. Weights are int32, a line of channels for each tap; a tap outside adds nothing."""
+    lanes, columns, heights = shape()
+    tallest = heights[-1]
+    ints, few = vector("i32", lanes), vector("i8", lanes)
+    f = module.function("bytes.windows", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    job = _job(f, f.args)
+    tile = f.buffer("i32", tallest * columns)
+    channels, taps_y, taps_x = job["channels"], job["taps_y"], job["taps_x"]
+    zero = f.splat(f.trunc(job["a_zero"], "i32"), ints)
+    sums = [f.var(ints) for _ in range(VECTORS)]
+    with f.loop(f.begin, f.end) as line:
+        image, y = line / job["out_y"], line % job["out_y"]
+        top = y * job["step_y"] - job["pad_y"]
+        source = f.at(job["a"], image * job["height"] * job["width"] * channels, "i8")
+        with f.loop(0, channels, columns) as first:
+            valid = f.smaller(channels - first, columns)
+            masks = [f.tail_mask(valid - v * lanes, lanes) for v in range(VECTORS)]
+            places = [f.at(job[name], first, "i32") for name in ("term", "factor", "bias")]
+            with f.loop(0, job["out_x"], tallest) as start:
+                count = f.smaller(job["out_x"] - start, tallest)
+                with f.loop(0, count) as i:
+                    left = (start + i) * job["step_x"] - job["pad_x"]
+                    for total in sums:
+                        total.set(0)
+                    with f.loop(0, taps_y) as ky:
+                        row = top + ky * job["apart_y"]
+                        with f.when(row.compare("sge", 0) & row.compare("slt", job["height"])), f.loop(0, taps_x) as kx:
+                            x = left + kx * job["apart_x"]
+                            with f.when(x.compare("sge", 0) & x.compare("slt", job["width"])):
+                                pixel = f.at(source, (row * job["width"] + x) * channels + first, "i8")
+                                weight = f.at(job["b"], (ky * taps_x + kx) * channels + first, "i32")
+                                for v, total in enumerate(sums):
+                                    value = f._convert("zext", f.load(few, pixel, v * lanes, mask=masks[v]), ints)
+                                    factor = f.load(ints, weight, v * lanes, mask=masks[v])
+                                    total.set(total.get() + (value - zero) * factor)
+                    for v, total in enumerate(sums):
+                        f.store(total.get(), tile, i * columns + v * lanes)
+                size = f.select((job["flags"] & TO_FLOAT).compare("ne", 0), f.const(4, "i64"), 1)
+                out = f.at(job["out"], ((line * job["out_x"] + start) * channels + first) * size, "i8")
+                f.call("bytes.finish", tile, out, *places, count, valid, channels, job["flags"], job["zero"], job["out_inverse"])
+    f.ret()
+
+    f = module.function("bytes.run_windows", team="ptr", job="ptr", tasks="i64", grain="i64")
+    f.driver = True
+    threads.start_team(f, f.team, "@bytes.windows", f.job, f.tasks, f.grain)
+    f.ret()
+
+
 def _emit_convert(module: Module) -> None:
     """Many floats as bytes, in parallel; and the least and the greatest of them."""
     lanes = shape()[0]
@@ -359,12 +408,14 @@ def _build() -> str:
     _emit_quantize_row(module)
     _emit_patch(module)
     _emit_panels(module)
+    _emit_windows(module)
     _emit_convert(module)
     return module.text()
 
 
 _EXPORTS = {
     "bytes.run": "ppii",
+    "bytes.run_windows": "ppii",
     **{f"bytes.{way}_{name}": "aaidd" for way in ("to", "from") for name in ("unsigned", "signed")},
     "bytes.range": "aai",
 }

@@ -135,10 +135,28 @@ def _run(
     grain = max(1, _TASK // (each * group), tasks // (8 * threads.get_num_threads()))
     pointers = [_address(a), _address(packed), _address(out) + column * out.itemsize, *map(_address, (term, factor, added))]
     numbers = [m, w.rows, w.k, pitch, out_pitch or w.rows, group, source, flags, zero, zero_x]
-    floats = [int.from_bytes(struct.pack("<f", f), "little") for f in (inverse, out_inverse)]  # each in a word of its own
-    job = struct.pack(f"<{len(native.JOB)}q", *pointers, *numbers, *floats, *patch)
-    block = np.frombuffer(job, np.uint8)
-    natives["bytes.run"](team, _address(block), tasks, grain)
+    words = _words(pointers, numbers, (inverse, out_inverse), patch)
+    natives["bytes.run"](team, _address(words), tasks, grain)
+
+
+def _words(pointers: Any, numbers: Any, floats: Any, patch: Any) -> Any:
+    """The description of a product, as native code reads it: a word of 64 bits for each field."""
+    kept = [int.from_bytes(struct.pack("<f", f), "little") for f in floats]
+    return np.array([*pointers, *numbers, *kept, *patch], np.int64)
+
+
+def _run_windows(x: Any, w: Weight, out: Any, how: _Rounding, zero_x: int, window: tuple[int, ...]) -> None:
+    """A depthwise convolution into `out`."""
+    natives = native.functions()
+    assert natives is not None
+    if w._packed is None:
+        w._packed = np.ascontiguousarray(w.ints.T, np.int32)
+    term = np.zeros(w.rows, np.int32)
+    pointers = [_address(a) for a in (x, w._packed, out, term, how.factor, how.added)]
+    lines, places = out.shape[0] * out.shape[1], out.shape[2]
+    numbers = [lines, w.rows, w.k, 0, w.rows, 0, 0, how.flags, how.zero, zero_x]
+    words = _words(pointers, numbers, (0.0, float(how.inverse)), window)
+    natives["bytes.run_windows"](threads.team(), _address(words), lines, max(1, _TASK // 8 // (places * w.rows * w.k)))
 
 
 def _native(w: Weight) -> bool:
@@ -210,6 +228,11 @@ def convolution(
     how = _Rounding(w, scale_x, bias, scale, zero_point, relu, late)
     m, each = n * oy * ox, w.rows // groups
     x = np.ascontiguousarray(x)
+    depthwise = used == 1 and each == 1 and groups > 1 and native.available() and native.shape()[0] == 16
+    if depthwise and m and _native(w):
+        out = np.empty((n, oy, ox, w.rows), np.uint8)
+        _run_windows(x, w, out, how, zero_x, (height, width, channels, *taps, *stride, *padding, *dilation, oy, ox, 0, 1))
+        return out
     if not _native(w) or not m or groups > 1 and used < 4:
         sums = _sums_of_patches(x, w, taps, zero_x, stride, padding, dilation, groups, (oy, ox))
         return how.bytes(sums).reshape(n, oy, ox, w.rows)

@@ -54,6 +54,8 @@ def test_a_weight_with_zero_points():
         (32, 40, (1, 1), (1, 1), (0, 0), (1, 1), 1),
         (8, 8, (3, 3), (1, 1), (1, 1), (1, 1), 8),
         (8, 4, (1, 3), (1, 1), (0, 4), (1, 1), 1),
+        (75, 75, (3, 3), (2, 2), (1, 1), (1, 1), 75),
+        (40, 40, (5, 3), (1, 1), (4, 2), (2, 1), 40),
     ],
 )
 def test_convolution(channels, rows, taps, stride, padding, dilation, groups, monkeypatch):
