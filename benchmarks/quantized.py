@@ -83,10 +83,31 @@ def add_convolution(n: int, channels: int, results: int, size: int, taps: int, s
         return lambda: run(q, packed, 0.1, 100)
 
 
+def add_lstm(steps: int, batch: int, size: int) -> None:
+    name = f"LSTM {steps} steps of {batch}, {size} units"
+
+    def layer(torch):
+        warnings.simplefilter("ignore")
+        torch.manual_seed(0)
+        return torch.nn.LSTM(size, size).eval(), torch.randn(steps, batch, size)
+
+    @suite.case(f"{name} float32")
+    def _float(torch):
+        return without_gradients(torch, *layer(torch))
+
+    @suite.case(f"{name} dynamic", target=1.2)
+    def _dynamic(torch):
+        made, x = layer(torch)
+        small = torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(made), {torch.nn.LSTM})[0]
+        return lambda: small(x)
+
+
 for _sizes in LINEAR:
     add_linear(*_sizes)
 for _sizes in CONVOLUTIONS:
     add_convolution(*_sizes)
+
+add_lstm(32, 16, 256)
 
 if __name__ == "__main__":
     raise SystemExit(suite.main())

@@ -260,8 +260,13 @@ def cell_forward(mode: str, x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b_ih: 
     h, c = np.ascontiguousarray(h), None if c is None else np.ascontiguousarray(c)
     gates = numpy_cpu.linear(np.ascontiguousarray(x), w_ih, b_ih)
     state_gates = numpy_cpu.linear(h, w_hh, b_hh)
+    return cell_step(mode, gates, state_gates, h, c), (gates, state_gates, h, c)
+
+
+def cell_step(mode: str, gates: Any, state_gates: Any, h: Any, c: Any) -> Any:
+    """The state after a step, h or for "lstm" (h, c), of the products with the input and with the state, which are overwritten."""
     out, out_c = np.empty_like(h), None if c is None else np.empty_like(h)
-    if not (x.dtype is _F32 and config.kernels and kernels.recurrent.cell.forward(mode, gates, state_gates, h, c, out, out_c)):
+    if not (h.dtype is _F32 and config.kernels and kernels.recurrent.cell.forward(mode, gates, state_gates, h, c, out, out_c)):
         count = kernels.recurrent.formulas.PARTS[mode]
         parts, state_parts = _parts(gates, count), _parts(state_gates, count)
         step = _step(mode)
@@ -274,7 +279,7 @@ def cell_forward(mode: str, x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b_ih: 
             else:
                 step(*parts, *state_parts, out)
                 parts[0] = out
-    return (out if c is None else (out, out_c)), (gates, state_gates, h, c)
+    return out if c is None else (out, out_c)
 
 
 def cell_backward(mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, needs: Any) -> tuple[Any, ...]:

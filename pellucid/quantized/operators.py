@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends import rnn
 from ..backends.affine import LIMITS, QuantizedArray, Scheme, choose, dequantize, quantize, require_per_tensor
 from ..core.modes import no_grad
 from ..core.public import FUNCTIONS
@@ -234,15 +235,19 @@ def _linear_dynamic(X: Any, packed: Any, reduce_range: bool, relu: bool) -> Any:
     x = X._array
     if type(x) is not np.ndarray or x.dtype != np.float32:
         raise OperationError("The data type of input tensor should be float.")
+    return make_tensor(_dynamic(x, packed, reduce_range, relu))
+
+
+def _dynamic(x: Any, packed: Any, reduce_range: bool, relu: bool = False) -> Any:
+    """The products of an array of floats."""
     w = packed.matrix()
     _check_inner(x.shape, w)
     flat = np.ascontiguousarray(x).reshape(-1, w.k)
     if not flat.size:
-        return make_tensor(np.zeros((*x.shape[:-1], w.rows), np.float32))
+        return np.zeros((*x.shape[:-1], w.rows), np.float32)
     low, high = products.range_of(flat)
     scale, zero_point = choose(low, high, "quint8", reduce_range and engine.name != "qnnpack")
-    made = products.linear_dynamic(flat, w, scale, zero_point, packed.bias_array, relu)
-    return make_tensor(made.reshape(*x.shape[:-1], w.rows))
+    return products.linear_dynamic(flat, w, scale, zero_point, packed.bias_array, relu).reshape(*x.shape[:-1], w.rows)
 
 
 @_operator
@@ -633,6 +638,27 @@ class CellParams:
 
     def __init__(self, w_ih: LinearPackedParams, w_hh: LinearPackedParams, reduce_range: bool = False) -> None:
         self.w_ih, self.w_hh, self.reduce_range = w_ih, w_hh, reduce_range
+
+
+def step(mode: str, x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any) -> Any:
+    """One step of a cell, "lstm", "gru" or "rnn_*", of arrays: h, or for an LSTM (h, c)."""
+    h, c = np.ascontiguousarray(h), None if c is None else np.ascontiguousarray(c)
+    return rnn.cell_step(mode, _dynamic(x, w_ih, True), _dynamic(h, w_hh, True), h, c)
+
+
+def layer(mode: str, x: Any, h: Any, c: Any, cell: CellParams, reverse: bool) -> tuple[Any, Any, Any]:
+    """A layer in one direction, of arrays `(steps, batch, features)`: the results, and the last state.
+
+    The inputs of all steps are rounded by their common range, the states of each step by their own.
+    """
+    inputs = _dynamic(x, cell.w_ih, True)
+    made = np.empty((*x.shape[:2], h.shape[-1]), np.float32)
+    h, c = np.ascontiguousarray(h), None if c is None else np.ascontiguousarray(c)
+    for t in range(len(x) - 1, -1, -1) if reverse else range(len(x)):
+        state = rnn.cell_step(mode, inputs[t], _dynamic(h, cell.w_hh, True), h, c)
+        h, c = state if mode == "lstm" else (state, None)
+        made[t] = h
+    return made, h, c
 
 
 @_operator

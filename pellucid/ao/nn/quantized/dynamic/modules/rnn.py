@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ......core.modes import no_grad
 from ......core.public import FUNCTIONS
 from ......core.tensor import make_tensor
 from ......dtypes import NAMED_ONLY
@@ -15,7 +14,8 @@ from ......nn.modules.container import ModuleList
 from ......nn.modules.module import Module
 from ......nn.utils.rnn import PackedSequence
 from ......quantized import quantize_per_tensor
-from ......quantized.operators import CellParams
+from ......quantized.operators import CellParams, step
+from ......quantized.operators import layer as run_layer
 from ...modules.utils import observed, operators, quantize_weight
 
 
@@ -26,26 +26,6 @@ def _drawn(rows: int, sizes: tuple[int, int], bias: bool) -> list[Any]:
     biases = [draw(rows) for _ in sizes] if bias else [None, None]
     kind = NAMED_ONLY["qint8"]
     return [operators.linear_prepack(quantize_per_tensor(w, 1, 0, kind), b) for w, b in zip(weights, biases, strict=True)]
-
-
-def _gates(x: Any, packed: Any) -> Any:
-    return operators.linear_dynamic(x, packed, True)
-
-
-def _lstm_step(x: Any, state: tuple[Any, Any], w_ih: Any, w_hh: Any, from_input: Any = None) -> tuple[Any, Any]:
-    h, c = state
-    gates = (from_input if from_input is not None else _gates(x, w_ih)) + _gates(h, w_hh)
-    i, f, g, o = gates.chunk(4, 1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return o.sigmoid() * c.tanh(), c
-
-
-def _gru_step(x: Any, h: Any, w_ih: Any, w_hh: Any, from_input: Any = None) -> Any:
-    a = (from_input if from_input is not None else _gates(x, w_ih)).chunk(3, 1)
-    b = _gates(h, w_hh).chunk(3, 1)
-    r, z = (a[0] + b[0]).sigmoid(), (a[1] + b[1]).sigmoid()
-    n = (a[2] + b[2] * r).tanh()
-    return (h - n) * z + n
 
 
 class PackedParameter(Module):
@@ -104,41 +84,22 @@ class RNNBase(Module):
     def __repr__(self) -> str:
         return f"{self._get_name()}({self.extra_repr()})"
 
-    def _direction(self, steps: Any, state: Any, cell: Any, reverse: bool) -> tuple[Any, Any]:
-        """One layer in one direction: results of all steps, and the last state."""
-        w_ih, w_hh = cell.w_ih, cell.w_hh
-        made = []
-        count = steps._array.shape[0]
-        order = range(count - 1, -1, -1) if reverse else range(count)
-        for t in order:
-            # Each step is quantised by its own range, as PyTorch does for the states; inputs have one range for all steps.
-            state = self._step(None, state, w_ih, w_hh, self._inputs[t])
-            made.append(state[0] if isinstance(state, tuple) else state)
-        if reverse:
-            made.reverse()
-        return FUNCTIONS["torch"]["stack"](made), state
-
-    def _step(self, x: Any, state: Any, w_ih: Any, w_hh: Any, from_input: Any) -> Any:
-        return (_lstm_step if self.mode == "LSTM" else _gru_step)(x, state, w_ih, w_hh, from_input)
-
-    def _run(self, x: Any, hx: Any) -> tuple[Any, list[Any]]:
-        """All layers of `x` (steps, batch, features)."""
-        directions = 2 if self.bidirectional else 1
-        last = []
-        for layer in range(self.num_layers):
+    def _run(self, x: Any, hx: Any) -> tuple[Any, list[Any], list[Any]]:
+        """All layers of an array `(steps, batch, features)`: the results, and the last states by layer and direction."""
+        directions, mode = 2 if self.bidirectional else 1, self.mode.lower()
+        states: list[Any] = []
+        cells: list[Any] = []
+        for first in range(0, self.num_layers * directions, directions):
             results = []
             for d in range(directions):
-                k = layer * directions + d
-                cell = self._all_weight_values[k].param
-                steps, batch, features = x.shape
-                self._inputs = _gates(x.reshape(steps * batch, features), cell.w_ih).reshape(steps, batch, -1)
-                state = tuple([h[k] for h in hx]) if self.mode == "LSTM" else hx[0][k]
-                made, state = self._direction(x, state, cell, d == 1)
+                k = first + d
+                c = hx[1][k] if mode == "lstm" else None
+                made, h, c = run_layer(mode, x, hx[0][k], c, self._all_weight_values[k].param, d == 1)
                 results.append(made)
-                last.append(state)
-            del self._inputs
-            x = results[0] if directions == 1 else FUNCTIONS["torch"]["cat"](results, 2)
-        return x, last
+                states.append(h)
+                cells.append(c)
+            x = results[0] if directions == 1 else np.concatenate(results, 2)
+        return x, states, cells
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         if isinstance(input, PackedSequence):
@@ -147,20 +108,20 @@ class RNNBase(Module):
             )
         if input.shape[-1] != self.input_size:
             raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}")
-        with no_grad():
-            x = input.transpose(0, 1) if self.batch_first else input
-            count = self.num_layers * (2 if self.bidirectional else 1)
-            if hx is None:
-                zeros = make_tensor(np.zeros((count, x.shape[1], self.hidden_size), np.float32))
-                hx = (zeros, zeros)
-            elif self.mode == "GRU":
-                hx = (hx,)
-            y, last = self._run(x, hx)
-            stack = FUNCTIONS["torch"]["stack"]
-            y = y.transpose(0, 1) if self.batch_first else y
-            if self.mode == "LSTM":
-                return y, (stack([s[0] for s in last]), stack([s[1] for s in last]))
-            return y, stack(last)
+        if input.ndim != 3:
+            raise UnsupportedError(
+                "dynamically quantised recurrent networks of sequences that are no batch are not supported: unsqueeze them"
+            )
+        x = input._array.swapaxes(0, 1) if self.batch_first else input._array
+        count = self.num_layers * (2 if self.bidirectional else 1)
+        if hx is None:
+            zeros = np.zeros((count, x.shape[1], self.hidden_size), np.float32)
+            given: Any = (zeros, zeros)
+        else:
+            given = (hx[0]._array, hx[1]._array) if self.mode == "LSTM" else (hx._array,)
+        y, states, cells = self._run(x, given)
+        result, last = make_tensor(np.ascontiguousarray(y.swapaxes(0, 1)) if self.batch_first else y), make_tensor(np.stack(states))
+        return (result, (last, make_tensor(np.stack(cells)))) if self.mode == "LSTM" else (result, last)
 
     def _weight_bias(self) -> dict[str, dict[str, Any]]:
         """Weights and biases by their names in the float module."""
@@ -285,9 +246,9 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        zeros = self._state(input, None)
-        with no_grad():
-            return _lstm_step(input, (zeros, zeros) if hx is None else hx, self._packed_weight_ih, self._packed_weight_hh)
+        h, c = (self._state(input, None),) * 2 if hx is None else hx
+        h, c = step("lstm", input._array, h._array, c._array, self._packed_weight_ih, self._packed_weight_hh)
+        return make_tensor(h), make_tensor(c)
 
 
 class GRUCell(RNNCellBase):
@@ -297,8 +258,8 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        with no_grad():
-            return _gru_step(input, self._state(input, hx), self._packed_weight_ih, self._packed_weight_hh)
+        h = self._state(input, hx)._array
+        return make_tensor(step("gru", input._array, h, None, self._packed_weight_ih, self._packed_weight_hh))
 
 
 class RNNCell(RNNCellBase):
@@ -309,6 +270,5 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        with no_grad():
-            total = _gates(input, self._packed_weight_ih) + _gates(self._state(input, hx), self._packed_weight_hh)
-            return total.tanh() if self.nonlinearity == "tanh" else total.relu()
+        h = self._state(input, hx)._array
+        return make_tensor(step(f"rnn_{self.nonlinearity}", input._array, h, None, self._packed_weight_ih, self._packed_weight_hh))
