@@ -70,6 +70,10 @@ def neural_ode(e):
     return e.ODEFunc(), lambda f, y, t: e.odeint(f, y, t).abs().mean(), torch.randn(6, 2), torch.linspace(0, 1, 5)
 
 
+def quantize_digits(e):
+    return e.Network(4), lambda model, x, y: F.cross_entropy(model(x), y), images(), torch.tensor([1, 5, 7, 2])
+
+
 def realnvp(e):
     flow = torch.nn.ModuleList([e.AffineCoupling(mask) for mask in torch.tensor([[1.0, 0.0], [0.0, 1.0]])])
 
