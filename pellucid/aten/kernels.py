@@ -58,8 +58,15 @@ def _adapted(function: Callable[..., Any], schema: Any) -> Callable[..., Any]:
         parameters = {}  # type: ignore[assignment]
     anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     idle = {word for word in _IDLE if word not in parameters and not anything}
+    names = [a.name for a in schema.arguments]
+    place = names.index("reduction") if "reduction" in names and "reduction" in parameters else -1
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
+        if place >= 0:  # the public functions have other defaults, or words
+            kwargs = dict(zip(names[place:], args[place:], strict=False)) | kwargs
+            args = args[:place]
+            number = kwargs.get("reduction", 1)
+            kwargs["reduction"] = computed.REDUCTIONS[number] if isinstance(parameters["reduction"].default, str) else number
         written = [kwargs.pop(name) for name in outs]
         given = {name: value for name, value in kwargs.items() if name not in idle} if idle else kwargs
         if not written:

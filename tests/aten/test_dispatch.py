@@ -358,3 +358,22 @@ def test_writing_through_a_view_of_a_wrapper_is_refused_where_its_gradient_would
         y * y
     with torch.no_grad():
         assert (y * y).elem.tolist() != [1.0, 4.0]
+
+
+@pytest.mark.parametrize("name, more", [
+    ("binary_cross_entropy_with_logits", (None, None)), ("kl_div", ()), ("hinge_embedding_loss", (1.0,)), ("soft_margin_loss", ()),
+    ("mse_loss", ()),
+])  # fmt: skip
+def test_losses_as_operators_reduce_as_their_number_says(name, more):
+    x, y, operator = torch.rand(3, 4), torch.ones(3, 4), getattr(torch.ops.aten, name)
+    each = operator(x, y, *more, 0)
+    assert each.shape == (3, 4)
+    assert torch.allclose(operator(x, y, *more), each.mean()) and torch.allclose(operator(x, y, *more, 1), each.mean())
+    assert torch.allclose(operator(x, y, *more, reduction=2), each.sum())
+
+
+def test_a_loss_under_a_mode_is_reduced():
+    x = torch.rand(3, 4, requires_grad=True)
+    with Log():
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(x, torch.ones(3, 4))
+    assert loss.shape == ()
