@@ -278,6 +278,8 @@ def _over_rows(name: str, axis: int, x: np.ndarray, y: np.ndarray | None = None)
     if kernel is None:
         return None
     if axis != -1 and axis != len(shape) - 1:
+        if not x.size:
+            return empty(shape, kind)
         axis %= len(shape)
         middle = pymath.prod(shape[:axis]), shape[axis], pymath.prod(shape[axis + 1 :])
         out = softmax_columns.run(name, *[np.ascontiguousarray(a).reshape(middle) for a in (x, y) if a is not None])
