@@ -273,3 +273,12 @@ def test_classes_name_pytorchs_modules():
 
 def test_without_the_alias_classes_name_their_own_modules():
     assert python("import pellucid\nprint(pellucid.nn.Linear.__module__)", start="") == ["pellucid.nn.modules.linear"]
+
+
+def test_a_missing_name_is_searched_for_once():
+    """Libraries ask `hasattr(torch, name)` at each step, and each search took milliseconds."""
+    from pellucid.interop.torch_alias import _sentence
+
+    _sentence.cache_clear()
+    said = [_sentence("torch.a_name_that_is_not_there", None, 1) for _ in range(3)]
+    assert len({*said}) == 1 and _sentence.cache_info().misses == 1
