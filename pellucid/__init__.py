@@ -57,7 +57,7 @@ _LAZY_NAMES = {
     **dict.fromkeys((
         "PyTorchFileReader", "PyTorchFileWriter", "Block", "ClassType", "CompilationUnit", "DictType", "FloatType", "FunctionSchema", "Graph",
         "IntType", "JITException", "ListType", "Node", "NoneType", "OptionalType", "ScriptMethod", "ScriptObject", "StringType", "TensorType",
-        "TupleType", "Type", "Value", "Argument", "parse_schema",
+        "TupleType", "Type", "Value", "Argument", "parse_schema", "DeviceObjType",
     ), "_C"),
     "lstm": "nn._recurrent", "gru": "nn._recurrent", "rnn_tanh": "nn._recurrent", "rnn_relu": "nn._recurrent",
     "Stream": "cuda", "Event": "cuda",
@@ -136,6 +136,8 @@ _sparse_arrays.LENT.append(lambda: globals().get("sparse") or __getattr__("spars
 _affine_arrays.LENT.append(lambda: globals().get("quantized") or __getattr__("quantized"))
 _attach.LENT["ao.nn"] = lambda name: _importlib.import_module(f"{__name__}.ao.nn.{name}")
 _attach.LENT["torchvision/_C"] = lambda: _importlib.import_module(f"{__name__}._torchvision")
+_attach.LENT["load"] = lambda *args, **kwargs: __getattr__("load")(*args, **kwargs)
+_attach.LENT["foreach"] = lambda name: getattr(_importlib.import_module(f"{_HOME}._foreach"), name, None)
 _attach.LENT["operators"] = lambda: _importlib.import_module(f"{__name__}.aten.level")
 _attach.LENT["sharded"] = lambda name: _importlib.import_module(f"{__name__}.sharded.{name}")
 _attach.LENT["compile"] = lambda *args, **kwargs: __getattr__("compile")(*args, **kwargs)

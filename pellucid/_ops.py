@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+from collections.abc import Callable
 from typing import Any
 
 from .aten import dispatch
@@ -52,6 +54,50 @@ def jit_get_all_schemas() -> list[FunctionSchema]:
     return [parse(f"aten::{text}") for known in aten().values() for _, text in known.values()]
 
 
+class HigherOrderOperator(abc.ABC):
+    """An operator that takes functions: a base class of programs' own, and the class that handlers of operators ask for.
+
+    `py_impl` registers what computes it for a dispatch key; the class's own call runs that of "Autograd", "CompositeExplicitAutograd" or "CPU".
+    """
+
+    def __init__(self, name: str, *, cacheable: bool = False) -> None:
+        self._name = self.__name__ = name
+        self.namespace = self._ns = "higher_order"
+        self._cacheable = cacheable
+        self.py_kernels: dict[Any, Callable[..., Any]] = {}
+
+    def py_impl(self, k: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Decorator: the function computes the operator for a dispatch key."""
+
+        def inner(fn: Callable[..., Any]) -> Callable[..., Any]:
+            key = getattr(k, "name", k)
+            if key in self.py_kernels:
+                raise AssertionError(f"{self._name} already has an implementation for {key}")
+            self.py_kernels[key] = fn
+            return fn
+
+        return inner
+
+    def name(self) -> str:
+        """What it is called."""
+        return self._name
+
+    def cacheable(self) -> bool:
+        """Whether programs with it may be kept."""
+        return self._cacheable
+
+    @abc.abstractmethod
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        for key in ("Autograd", "AutogradCPU", "CompositeExplicitAutograd", "CPU"):
+            if key in self.py_kernels:
+                return self.py_kernels[key](*args, **kwargs)
+        raise NotImplementedError(f"could not find kernel for HigherOrderOperator {self._name} at dispatch key CPU")
+
+    def __str__(self) -> str:
+        return self._name
+
+
 __all__ = [
-    "Argument", "FunctionSchema", "Tag","OpOverload", "OpOverloadPacket", "OperatorBase", "_OpNamespace", "_Ops", "ops", "parse_schema",
+    "Argument", "FunctionSchema", "HigherOrderOperator", "Tag", "OpOverload", "OpOverloadPacket", "OperatorBase",
+    "_OpNamespace", "_Ops", "ops", "parse_schema",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from operator import index as as_index
 from typing import Any, ClassVar, Final, Self, SupportsIndex, final
 
+from ._pytree import SequenceKey, register_pytree_node
 from .errors import ArgumentTypeError, DeviceError, MissingAttributeError
 
 
@@ -267,6 +268,13 @@ class Size(tuple[int, ...]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Size, (tuple(self),)
+
+
+register_pytree_node(
+    Size, lambda size: (list(size), None), lambda values, _: tuple(values), flatten_with_keys_fn=lambda size: (
+        [(SequenceKey(k), n) for k, n in enumerate(size)], None
+    ),
+)  # fmt: skip
 
 
 def size_of(sizes: Iterable[int]) -> Size:

@@ -19,6 +19,11 @@ __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_stat
 _chosen: str | None = None
 
 
+def urlopen(url: Any, *args: Any, **options: Any) -> NoReturn:
+    """Refuse: nothing is downloaded."""
+    raise UnsupportedError(f"torch.hub.urlopen({url!r}): nothing is downloaded; put the file where torch.hub.get_dir() says")
+
+
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # the beginning of a file's SHA-256 in its name
 
 

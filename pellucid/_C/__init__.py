@@ -22,6 +22,7 @@ from ..aten.schema import aten as _schemas
 from ..aten.schema import parse as _parse
 from ..classes import ScriptObject as ScriptObject
 from ..core import modes as _modes
+from ..core.streams.generator import Generator as Generator
 from ..core.tensor import Tensor as _Tensor
 from ..errors import LinAlgError as _LinAlgError
 from ..futures import Future as Future
@@ -266,3 +267,20 @@ def _get_schema(name: str, overload: str) -> FunctionSchema:
 def _jit_get_all_schemas() -> list[FunctionSchema]:
     """The schemas of all operators of aten."""
     return [_parse(f"aten::{text}") for known in _schemas().values() for _, text in known.values()]
+
+
+# ---- devices that are not here -----------------------------------------------------------------
+class DeviceObjType:
+    """Stands in annotations; nothing is of this type."""
+
+
+def _get_cudnn_enabled() -> bool:
+    """The setting `torch.backends.cudnn.enabled`."""
+    from ..backends import cudnn
+
+    return bool(cudnn.enabled)
+
+
+def _mps_is_available() -> bool:
+    """False."""
+    return False

@@ -35,10 +35,12 @@ from . import config, eval_frame, exc
 __all__ = [
     "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "eval_frame", "exc",
     "explain", "forbid_in_graph", "graph_break", "is_compiling", "list_backends", "mark_dynamic", "mark_static",
-    "mark_static_address", "maybe_mark_dynamic", "optimize", "optimize_assert", "reset", "run", "set_stance", "substitute_in_graph",
+    "mark_static_address", "maybe_mark_dynamic", "optimize", "optimize_assert", "reset", "reset_code_caches", "run",
+    "set_stance", "substitute_in_graph",
 ]  # fmt: skip
 
 disallow_in_graph = disable
+reset_code_caches = reset
 forbid_in_graph = disable
 
 

@@ -13,3 +13,7 @@ UserError = CompileError
 
 class TensorifyScalarRestartAnalysis(Exception):  # noqa: N818 (PyTorch's name)
     """Never raised: nothing is traced anew for a number."""
+
+
+class TorchRuntimeError(RuntimeError):
+    """What running an operation without values raises in PyTorch: never raised here."""

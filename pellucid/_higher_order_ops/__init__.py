@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from .associative_scan import associative_scan as associative_scan
+from .scan import scan as scan
 
-__all__ = ["associative_scan"]
+__all__ = ["associative_scan", "scan"]

@@ -325,3 +325,17 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str = "cpu
             return bwd(ctx, *args)
 
     return decorated
+
+
+def _cast(value: Any, device_type: str, dtype: dtypes.dtype) -> Any:
+    """Tensors of floats, also inside containers, in another type; float64 and everything else as they are."""
+    if isinstance(value, Tensor):
+        eligible = value.is_floating_point() and value.device.type == device_type and value.dtype is not dtypes.float64
+        return value.to(dtype) if eligible else value
+    if isinstance(value, (str, bytes)):
+        return value
+    if isinstance(value, dict):
+        return {_cast(k, device_type, dtype): _cast(v, device_type, dtype) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_cast(v, device_type, dtype) for v in value)
+    return value

@@ -20,6 +20,12 @@ from .edges import at_edges
 
 
 @tensor_property
+def _cdata(self: Tensor) -> int:
+    """A number of the tensor's own: two names of one tensor have the same."""
+    return id(self)
+
+
+@tensor_property
 def _version(self: Tensor) -> int:
     """How often the memory was written in place; views share the count.
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..api import overriding
+from ..api.attach import LENT
 from ..core.inplace import into
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Tensor
@@ -43,6 +44,8 @@ def public(name: str, method: bool) -> Any:
     for prefix, space in _SPACES.items():
         if name.startswith(prefix) and name.removeprefix(prefix) in FUNCTIONS.get(space, {}):
             return FUNCTIONS[space][name.removeprefix(prefix)]
+    if name.startswith("_foreach_"):
+        return LENT["foreach"](name)
     found = FUNCTIONS["torch"].get(name)
     if found is None and method:
         found = METHODS.get(name)

@@ -13,6 +13,7 @@ from ..api import overriding
 from ..core import interpret
 from ..core.bind import record
 from ..core.inplace import bump, check_view, take_place
+from ..core.interpret import thread as interpreters
 from ..core.modes import local
 from ..core.primitive import PRIMITIVES, TENSORS, Plan, Primitive
 from ..core.public import FUNCTIONS, METHODS
@@ -169,17 +170,17 @@ def recorded(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return func._compute(*args, **kwargs)  # its records follow, each with a rule of its own
         finally:
             thread.whole = before
+    if rule is None and running[0].vjp is None:
+        with passed_autograd():
+            return handled(func, args, kwargs)
+    context: Any = _OfRecord(*running) if rule is None else _OfOperator(func, rule, args, kwargs)
+    given = context.tensors
+    if interpreters.stack.save:
+        context.keep()  # before the operator runs: a checkpoint may end here
     with passed_autograd():
         made = handled(func, args, kwargs)
-    context: Any
-    if rule is None:
-        op, given, params = running
-        if op.vjp is None:
-            return made
-        context = _OfRecord(op, given, params, made)
-        return _know_base(func, args, context.joined(op, given, made))
-    context = _OfOperator(func, rule, args, kwargs, made)
-    return _know_base(func, args, context.joined(context.primitive, context.tensors, made))
+    context.results(list(made) if isinstance(made, (tuple, list)) else [made])
+    return _know_base(func, args, context.joined(context.op, given, made))
 
 
 dispatch.recorded = recorded
@@ -233,6 +234,42 @@ def _keep_old(edge: Any, t: Tensor) -> None:
                 waiting.append(below)
 
 
+class _Put:
+    """A tensor that went through the program's saved-tensor hooks, and its place in the graph."""
+
+    __slots__ = ("leaf", "node", "packed")
+
+    def __init__(self, t: Tensor, save: Callable[[Any], Any]) -> None:
+        self.packed = save(t._array)
+        self.node, self.leaf = t._node, t if t._node is None and t._rg else None
+
+    def taken(self) -> Tensor:
+        array = self.packed.array()
+        if self.leaf is not None and local.grad:
+            return TENSORS.unpacked(self.leaf, value=array)
+        t = make_tensor(array)
+        if self.node is not None and local.grad:
+            t._node, t._rg = self.node, True
+        return t
+
+
+def _put(value: Any) -> Any:
+    """What a node keeps in the place of a tensor, or of a list of them."""
+    saves = interpreters.stack.save
+    if not saves or value is None:
+        return value
+    if isinstance(value, list):
+        return [_put(v) for v in value]
+    return _Put(value, saves[-1]) if type(value) in FAST_TYPES else value
+
+
+def _taken(value: Any) -> Any:
+    """The tensor, or the list of tensors, that was kept."""
+    if isinstance(value, list):
+        return [_taken(v) for v in value]
+    return value.taken() if type(value) is _Put else value
+
+
 class _Context:
     """What a node of an operator knows: everything that its rule may ask."""
 
@@ -246,6 +283,16 @@ class _Context:
     def replace(self, t: Tensor, old: Tensor) -> None:
         """Keep another tensor in the place of one."""
         self.tensors = type(self.tensors)([old if x is t else x for x in self.tensors])
+
+    outs: list[Any]
+
+    def keep(self) -> None:
+        """Hand what the rule will ask for to the program's saved-tensor hooks, and let go of everything else."""
+        raise NotImplementedError
+
+    def results(self, outs: list[Any]) -> None:
+        """Put away the results that the rule will ask for."""
+        raise NotImplementedError
 
     def joined(self, op: Any, tensors: Any, made: Any) -> Any:
         """The results with their place in the graph."""
@@ -269,6 +316,7 @@ class _Context:
                 if t._view is not None and t._view.kind == "no_grad":
                     t._view.kind = "grad"
         self.node = weakref.ref(node)
+        self.outs = _put(self.outs)
         if not several:
             return fresh[0]
         rest = iter(fresh)
@@ -276,7 +324,7 @@ class _Context:
 
     def result(self, kept: list[Any], k: int) -> Any:
         """A result that was kept, in its place in the graph."""
-        t = _saved(kept[k])
+        t = _saved(_taken(kept[k]))
         if local.grad and t._array.dtype.kind not in "biu":
             node = self.node()
             t._node = node if node.op.outputs == 1 else OutputSlot(node, k)  # type: ignore[union-attr]
@@ -312,16 +360,29 @@ class _Context:
 class _OfRecord(_Context):
     """An operator that stands for one record: the record's own rules."""
 
-    def __init__(self, op: Primitive, tensors: Any, params: dict[str, Any], made: Any) -> None:
+    def __init__(self, op: Primitive, tensors: Any, params: dict[str, Any]) -> None:
         self.op, self.tensors, self.params = op, tuple(tensors), params
         self.plan = op.plan(tuple([isinstance(t, Tensor) and t._rg for t in tensors]))
-        self.several = isinstance(made, (tuple, list))
-        outs = list(made) if self.several else [made]
+        self.facts = {(kind, i): self.fact(kind, i) for kind, i in self.plan.entries if kind in ("shapes", "shape", "dtype")}
+
+    def results(self, outs: list[Any]) -> None:
         used = {i for kind, i in self.plan.entries if kind == "out"}
         if any(kind == "outs" for kind, _ in self.plan.entries):
             used = set(range(len(outs)))
         self.outs = [_saved(t) if k in used else None for k, t in enumerate(outs)]
         self.described = [(t._array.shape, t._array.dtype) for t in outs]
+
+    def keep(self) -> None:
+        used = {i for kind, i in self.plan.entries if kind == "in"}
+        used.update(k for kind, i in self.plan.entries if kind == "ins" for k in range(i, len(self.tensors)))
+        self.tensors = tuple([_put(t) if k in used else None for k, t in enumerate(self.tensors)])
+
+    def fact(self, kind: str, i: int) -> Any:
+        """What a rule's parameter says of an argument's shape or type."""
+        if kind == "shapes":
+            return [t._array.shape for t in self.tensors[i:]]
+        t = self.tensors[i]
+        return getattr(t._array, kind) if isinstance(t, Tensor) else (() if kind == "shape" else None)
 
     def rules(self, g: Any) -> Any:
         values = [self.value(kind, i) for kind, i in self.plan.entries]
@@ -330,16 +391,13 @@ class _OfRecord(_Context):
     def value(self, kind: str, i: int) -> Any:
         """What a rule's parameter stands for."""
         if kind in ("in", "ins"):
-            return self.tensors[i] if kind == "in" else list(self.tensors[i:])
+            return _taken(self.tensors[i] if kind == "in" else list(self.tensors[i:]))
         if kind == "out":
             return self.result(self.outs, i)
         if kind == "outs":
             return tuple([self.result(self.outs, k) for k in range(len(self.outs))])
-        if kind == "shapes":
-            return [t._array.shape for t in self.tensors[i:]]
-        if kind in ("shape", "dtype"):
-            t = self.tensors[i]
-            return getattr(t._array, kind) if isinstance(t, Tensor) else (() if kind == "shape" else None)
+        if (kind, i) in self.facts:
+            return self.facts[kind, i]
         if kind == "aux":
             raise UnsupportedError(f"the gradient of {self.op.title} below autograd", op=self.op.name)
         return self.described[0][kind == "out_dtype"]
@@ -348,7 +406,7 @@ class _OfRecord(_Context):
 class _OfOperator(_Context):
     """An operator with a rule of its own in `gradients`."""
 
-    def __init__(self, func: Any, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> None:
+    def __init__(self, func: Any, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.func, self.rule = func, rule
         arguments = func._schema.arguments
         self.values = dict(zip([a.name for a in arguments], bound(func._schema, args, kwargs), strict=True))
@@ -363,10 +421,8 @@ class _OfOperator(_Context):
                 self.names += [(a.name, k) for k in range(len(value))]
                 self.tensors += value
         self.needed = {name for (name, _), t in zip(self.names, self.tensors, strict=True) if isinstance(t, Tensor) and t._rg}
-        outs = list(made) if isinstance(made, (tuple, list)) else [made]
-        self.outs = [_saved(t) if k in rule.keeps else t if k in rule.keeps_plain else None for k, t in enumerate(outs)]
         words = "".join(part[:1].upper() + part[1:] for part in func._opname.strip("_").removesuffix("_forward").split("_"))
-        self.primitive = Primitive(
+        self.op = Primitive(
             name=func._opname, args=tuple([name for name, _ in self.names]), grad_name=f"{words}Backward{rule.number}", title=func._opname,
             variadic=False, variant=None,
         )  # fmt: skip
@@ -380,16 +436,28 @@ class _OfOperator(_Context):
             elif value is t:
                 self.values[name] = old
 
+    def results(self, outs: list[Any]) -> None:
+        rule = self.rule
+        self.outs = [_saved(t) if k in rule.keeps else t if k in rule.keeps_plain else None for k, t in enumerate(outs)]
+
+    def keep(self) -> None:
+        of_tensors = {name for name, _ in self.names}
+        self.values = {
+            name: value if name not in of_tensors else _put(value) if name in self.rule.words else None
+            for name, value in self.values.items()
+        }
+        self.tensors = [t for t in self.tensors if isinstance(t, Tensor) and type(t) not in FAST_TYPES]
+
     def needs(self, name: str) -> bool:
         """Whether an argument wants a gradient."""
         return name in self.needed
 
     def out(self, k: int = 0) -> Any:
         """A result that the rule said it keeps."""
-        return self.outs[k] if k in self.rule.keeps_plain else self.result(self.outs, k)
+        return _taken(self.outs[k]) if k in self.rule.keeps_plain else self.result(self.outs, k)
 
     def rules(self, g: Any) -> Any:
         about = {"c": self} if self.rule.asks else {}
-        found = self.rule(A=ATEN, g=g, **about, **{name: self.values[name] for name in self.rule.words})
+        found = self.rule(A=ATEN, g=g, **about, **{name: _taken(self.values[name]) for name in self.rule.words})
         made = {name: rule() for name, rule in found.items() if name in self.needed}
         return tuple([made[n] if n in made and k < 0 else made[n][k] if n in made else None for n, k in self.names])

@@ -22,3 +22,8 @@ def __getattr__(name: str) -> Any:
     if name in _VENDORS:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __allow_nonbracketed_mutation() -> bool:  # noqa: N807 (PyTorch's name)
+    """Whether a setting may be made outside a block: it may."""
+    return True

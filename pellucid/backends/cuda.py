@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import SimpleNamespace
+from typing import Any
 
 matmul = SimpleNamespace(
     allow_tf32=False,
@@ -97,3 +98,33 @@ def _chosen(kernels: dict[str, bool]) -> Iterator[None]:
         yield
     finally:
         _attention.update(before)
+
+
+class SDPAParams:
+    """Arguments of attention, as the questions below take them."""
+
+    def __init__(
+        self, query: Any, key: Any, value: Any, attn_mask: Any = None, dropout: float = 0.0, is_causal: bool = False, enable_gqa: bool = False
+    ) -> None:  # fmt: skip
+        self.query, self.key, self.value, self.attn_mask = query, key, value, attn_mask
+        self.dropout, self.is_causal, self.enable_gqa = dropout, is_causal, enable_gqa
+
+
+def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """False: there is no device."""
+    return False
+
+
+def can_use_efficient_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """False: there is no device."""
+    return False
+
+
+def can_use_cudnn_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """False: there is no device."""
+    return False
+
+
+def is_flash_attention_available() -> bool:
+    """False: there is no device."""
+    return False

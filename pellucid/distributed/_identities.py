@@ -61,7 +61,7 @@ checkpoint.state_dict_saver:
 checkpoint.stateful: Stateful
 constants:
 device_mesh:
-distributed_c10d:
+distributed_c10d: ProcessGroupGloo<ProcessGroup _new_process_group_helper()
 elastic:
 elastic.multiprocessing: start_processes()
 elastic.multiprocessing.errors: ChildFailedError<Exception ProcessFailure record()
@@ -84,7 +84,7 @@ launcher.api: LaunchConfig elastic_launch
 optim: DistributedOptimizer PostLocalSGDOptimizer
 optim.zero_redundancy_optimizer:
 pipelining: ScheduleGPipe PipelineStage SplitPoint{BEGINNING,END} pipeline() pipe_split()
-rpc: RRef TensorPipeRpcBackendOptions init_rpc() rpc_async() rpc_sync() remote() shutdown()
+rpc: RRef BackendType{TENSORPIPE} TensorPipeAgent TensorPipeRpcBackendOptions get_worker_info() init_rpc() rpc_async() rpc_sync() remote() shutdown()
 rpc.api: _all_gather()
 tensor:
 tensor._api:

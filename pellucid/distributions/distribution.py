@@ -172,7 +172,9 @@ class Distribution:
         return T.exp(self.entropy())
 
     def _lacks(self, name: str) -> Exception:
-        return UnsupportedError(f"{type(self)} does not implement {name}")
+        error = NotImplementedError()  # without words, as PyTorch's
+        error.add_note(f"{type(self).__name__} does not implement {name}")
+        return error
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
         """The shape of a sample of `sample_shape`."""

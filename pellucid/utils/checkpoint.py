@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import enum
 import warnings
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -14,9 +16,14 @@ from ..core.function import Function
 from ..core.interpret import playing, thread
 from ..core.modes import enable_grad, no_grad
 from ..core.streams import generator as random
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, version_of
+from ._python_dispatch import TorchDispatchMode
+from ._pytree import tree_map
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_early_stop"]
+__all__ = [
+    "CheckpointError", "CheckpointPolicy", "SelectiveCheckpointContext", "checkpoint", "checkpoint_sequential",
+    "create_selective_checkpoint_contexts", "noop_context_fn", "set_checkpoint_early_stop",
+]  # fmt: skip
 
 _early_stop: list[bool | None] = [None]
 
@@ -265,3 +272,133 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
         end = (k + 1) * size
         input = checkpoint(run(k * size, end), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
     return run(end, len(steps))(input)
+
+
+# ---- what is kept, operator by operator ----------------------------------------------------------
+class CheckpointPolicy(enum.Enum):
+    """What a policy says of an operator's result: keep it, or compute it again. `MUST_` is the same as `PREFER_` here."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+
+
+class SelectiveCheckpointContext:
+    """What a policy is told: the operator's result. It is asked in the first run only, so `is_recompute` is False."""
+
+    def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
+        self.is_recompute = is_recompute
+        self.op_output = op_output
+
+
+_AGAIN, _TAKEN = object(), object()  # an operator that is computed again; a result that was taken before
+
+
+class _Keeping(TorchDispatchMode):
+    """The first run: what the policy keeps is put away."""
+
+    def __init__(self, policy: Callable[..., Any], kept: dict[Any, list[Any]]) -> None:
+        super().__init__()
+        self.policy, self.kept = policy, kept
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if func._opname == "detach":
+            return made
+        said = self.policy(SelectiveCheckpointContext(is_recompute=False, op_output=made), func, *args, **(kwargs or {}))
+        if said in (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE) or said is True:
+            self.kept[func].append(tree_map(lambda t: _PutAway(t) if isinstance(t, Tensor) else t, made))
+        else:
+            self.kept[func].append(_AGAIN)
+        return made
+
+
+class _Taking(TorchDispatchMode):
+    """The second run: what was put away is taken instead of being computed."""
+
+    def __init__(self, kept: dict[Any, list[Any]], mutation: bool) -> None:
+        super().__init__()
+        self.kept, self.mutation = kept, mutation
+        self.places: dict[Any, int] = defaultdict(int)
+
+    def __enter__(self) -> Any:
+        self.places.clear()
+        return super().__enter__()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func._opname == "detach":
+            return func(*args, **(kwargs or {}))
+        place, kept = self.places[func], self.kept.get(func, [])
+        self.places[func] += 1
+        if place >= len(kept):
+            raise RuntimeError(
+                f"{func} encountered during backward but not found in storage: the second run differs from the first"
+            )
+        found = kept[place]
+        if found is _TAKEN:
+            raise RuntimeError(
+                "Trying to backward an extra time. You are only allowed to backward once on any region computed under selective "
+                "activation checkpoint."
+            )
+        if found is _AGAIN:
+            return func(*args, **(kwargs or {}))
+        kept[place] = _TAKEN
+        return tree_map(lambda part: part.given(self.mutation) if isinstance(part, _PutAway) else part, found)
+
+
+class _PutAway:
+    """A result that is kept, and how often it had been written to."""
+
+    def __init__(self, t: Tensor) -> None:
+        version_of(t)  # the detached tensor shares the counter, from now on
+        self.tensor, self.version = t.detach(), t._version
+
+    def given(self, mutation: bool) -> Tensor:
+        if self.tensor._version != self.version and not mutation:
+            raise RuntimeError(
+                "Tensor cached during selective activation checkpoint has been mutated. If you are mutating tensors that are cached, "
+                "pass allow_cache_entry_mutation=True."
+            )
+        return self.tensor.detach()
+
+
+def create_selective_checkpoint_contexts(
+    policy_fn_or_list: Callable[..., Any] | Sequence[Any], allow_cache_entry_mutation: bool = False
+) -> tuple[Any, Any]:
+    """Two contexts for `checkpoint(..., context_fn=...)`, with which the results of some operators are kept.
+
+    Args:
+        policy_fn_or_list: a function of (context, operator, *args, **kwargs) that gives a `CheckpointPolicy`, or the list of
+            operators to keep.
+        allow_cache_entry_mutation: results that were kept may be written to.
+
+    >>> import pellucid as torch
+    >>> from pellucid.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+    >>> x = torch.ones(2, 2, requires_grad=True)
+    >>> keep = lambda: create_selective_checkpoint_contexts([torch.ops.aten.mm.default])
+    >>> checkpoint(lambda a: (a @ a).sin().sum(), x, use_reentrant=False, context_fn=keep).backward()
+    >>> x.grad.shape
+    torch.Size([2, 2])
+    """
+    if isinstance(policy_fn_or_list, list):
+        from ..aten.overload import OpOverload
+
+        for op in policy_fn_or_list:
+            if not isinstance(op, OpOverload):
+                extra = (
+                    "Please update the OpOverloadPacket to a specific OpOverload. For example, if you have `torch.ops.aten.mm`, "
+                    "change it to `torch.ops.aten.mm.default`."
+                )
+                raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. {extra}")
+        listed = set(policy_fn_or_list)
+
+        def policy(ctx: Any, op: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
+            return CheckpointPolicy.MUST_SAVE if op in listed else CheckpointPolicy.PREFER_RECOMPUTE
+
+    elif callable(policy_fn_or_list):
+        policy = policy_fn_or_list
+    else:
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
+    kept: dict[Any, list[Any]] = defaultdict(list)
+    return _Keeping(policy, kept), _Taking(kept, allow_cache_entry_mutation)

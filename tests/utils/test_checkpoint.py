@@ -1,5 +1,6 @@
 """Checkpointing: compiled beside eager, and what reentrant checkpoints refuse."""
 
+import functools
 import warnings
 
 import pytest
@@ -63,3 +64,51 @@ def test_reentrant_checkpoints_refuse_gradients_of_some_leaves(gradient):
     assert w.grad is None and x.grad is None
     checkpoint(lambda v: v * w, x, use_reentrant=True).sum().backward()
     assert w.grad.tolist() == x.grad.tolist() == [1, 1]
+
+
+def test_results_of_chosen_operators_are_kept_and_not_computed_again():
+    from pellucid.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
+
+    runs = []
+
+    def policy(ctx, op, *args, **kwargs):
+        runs.append((op, ctx.is_recompute, ctx.op_output is None))
+        return CheckpointPolicy.MUST_SAVE if op is torch.ops.aten.mm.default else CheckpointPolicy.PREFER_RECOMPUTE
+
+    x = torch.rand(3, 3, requires_grad=True)
+
+    def step(a):
+        return ((a @ a).sin() @ a).sum()
+
+    step(x).backward()
+    plain, x.grad = x.grad, None
+    for chosen in (policy, [torch.ops.aten.mm.default]):
+        contexts = functools.partial(create_selective_checkpoint_contexts, chosen)
+        checkpoint(step, x, use_reentrant=False, context_fn=contexts).backward()
+        assert torch.equal(x.grad, plain)
+        x.grad = None
+    assert [op for op, _, _ in runs].count(torch.ops.aten.mm.default) == 2
+    assert not any(again or nothing for _, again, nothing in runs)
+    with pytest.raises(ValueError, match="Expected op in `op_list` to be an OpOverload but got: aten.mm"):
+        create_selective_checkpoint_contexts([torch.ops.aten.mm])
+    with pytest.raises(TypeError, match="policy_fn_or_list must be either a function or a list of ops."):
+        create_selective_checkpoint_contexts(3)
+
+
+def test_a_kept_result_that_was_written_to_is_found():
+    from pellucid.utils.checkpoint import create_selective_checkpoint_contexts
+
+    x = torch.rand(2, 2, requires_grad=True)
+    held = []
+
+    def step(a):
+        held.append(a @ a)
+        return held[0].sin()
+
+    made = checkpoint(
+        step, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts([torch.ops.aten.mm.default])
+    )
+    with torch.no_grad():
+        held[0].add_(1)
+    with pytest.raises(RuntimeError, match="cached during selective activation checkpoint has been mutated"):
+        made.sum().backward()

@@ -64,3 +64,15 @@ def test_modules_are_tracked():
         model(torch.ones(1, 2)).sum().backward()
         assert tracker.parents == {"Global"}
     assert seen == [{"Global", "Sequential", "Sequential.0"}]
+
+
+def test_what_a_checkpoint_computes_again_is_counted_again():
+    from pellucid.utils.checkpoint import checkpoint
+
+    counts = []
+    for step in (lambda f, a: f(a), lambda f, a: checkpoint(f, a, use_reentrant=False)):
+        x = torch.rand(4, 4, requires_grad=True)
+        with FlopCounterMode(display=False) as counter:
+            step(lambda a: (a @ a).sin() @ a, x).backward(torch.ones(4, 4))
+        counts.append((counter.get_total_flops(), x.grad.shape))
+    assert counts == [(6 * 128, (4, 4)), (7 * 128, (4, 4))]

@@ -95,3 +95,10 @@ def test_registered_classes_are_containers_of_transforms():
 
 def test_one_module_under_both_names():
     assert importlib.import_module(f"{torch.__name__}.utils._pytree") is importlib.import_module(f"{torch.__name__}._pytree")
+
+
+def test_a_size_is_a_container_of_numbers():
+    leaves, spec = pytree.tree_flatten(torch.Size([3, 4]))
+    assert leaves == [3, 4] and spec.type is torch.Size
+    doubled = pytree.tree_map(lambda n: n * 2, torch.Size([3, 4]))
+    assert doubled == (6, 8) and type(doubled) is tuple

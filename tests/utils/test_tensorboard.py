@@ -385,3 +385,21 @@ def test_a_forgotten_writer_loses_nothing(tmp_path):
     writer.add_scalar("a", 1.0)
     del writer
     assert len(values(tmp_path)) == 1
+
+
+def test_summaries_of_their_own_module_are_written(tmp_path):
+    from pellucid.utils.tensorboard.summary import hparams, scalar
+
+    class Message:
+        def SerializeToString(self):  # noqa: N802 (the tensorboard package's messages have it)
+            return scalar("y", 2.0)
+
+    with SummaryWriter(tmp_path) as writer:
+        for part in (*hparams({"lr": 0.1, "name": "a"}, {"loss": 0.5}), scalar("x", 1.0), Message()):
+            writer.file_writer.add_summary(part, 3)
+    (file,) = tmp_path.iterdir()
+    held = file.read_bytes()
+    assert all(word in held for word in (b"_hparams_/experiment", b"_hparams_/session_start_info", b"lr", b"loss"))
+    assert held.count(scalar("x", 1.0)) == held.count(scalar("y", 2.0)) == 1
+    with pytest.raises(TypeError, match="hparam_dict should be a dictionary"):
+        hparams([], {})

@@ -54,8 +54,10 @@ class FileWriter:
         if due:
             self.flush()
 
-    def add_summary(self, summary: bytes, global_step: Any = None, walltime: float | None = None) -> None:
-        self.add_event(wire.data(5, summary), global_step, walltime)
+    def add_summary(self, summary: Any, global_step: Any = None, walltime: float | None = None) -> None:
+        """Add a summary: encoded, or a message of the tensorboard package."""
+        encoded = summary if isinstance(summary, bytes) else summary.SerializeToString()
+        self.add_event(wire.data(5, encoded), global_step, walltime)
 
     def flush(self) -> None:
         """Hand what is waiting to the operating system."""

@@ -1,8 +1,8 @@
 """Pipes of streams."""
 
-from ....data import branches as _branches
-from ....data import file_pipes as _files
-from ....data import pipes as _pipes
+from .....data import branches as _branches
+from .....data import file_pipes as _files
+from .....data import pipes as _pipes
 
 Batcher = _pipes.BatcherIterDataPipe
 Collator = _pipes.CollatorIterDataPipe
@@ -22,3 +22,10 @@ Sampler = _branches.SamplerIterDataPipe
 FileLister = _files.FileListerIterDataPipe
 FileOpener = _files.FileOpenerIterDataPipe
 StreamReader = _files.StreamReaderIterDataPipe
+
+from . import callable as callable  # noqa: E402
+from . import combinatorics as combinatorics  # noqa: E402
+from . import combining as combining  # noqa: E402
+from . import grouping as grouping  # noqa: E402
+from . import selecting as selecting  # noqa: E402
+from . import utils as utils  # noqa: E402
