@@ -18,7 +18,7 @@ from ..core.modes import enable_grad, no_grad
 from ..core.streams import generator as random
 from ..core.tensor import Tensor, version_of
 from ._python_dispatch import TorchDispatchMode
-from ._pytree import tree_map
+from .._pytree import tree_map
 
 __all__ = [
     "CheckpointError", "CheckpointPolicy", "SelectiveCheckpointContext", "checkpoint", "checkpoint_sequential",

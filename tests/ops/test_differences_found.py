@@ -784,3 +784,13 @@ def test_positions_for_a_tensor_without_dimensions() -> None:
     with pytest.raises(RuntimeError, match="source tensor shape must match self tensor shape"):
         x.index_add(0, two[:1], torch.tensor([1.0]))
     assert x.index_add(0, two[:1], x).item() == 2 and x.index_reduce(0, two[:1], torch.tensor(3.0), "prod").item() == 3
+
+
+@pytest.mark.parametrize("kernel", [5, 320, (2, 9)])
+def test_with_ceil_mode_a_window_may_be_longer_than_the_image(kernel):
+    x = torch.arange(12.0).reshape(2, 1, 2, 3).requires_grad_()
+    mean = torch.nn.functional.avg_pool2d(x, kernel, ceil_mode=True)
+    assert mean.flatten().tolist() == [2.5, 8.5]
+    assert torch.nn.functional.max_pool2d(x, kernel, ceil_mode=True).flatten().tolist() == [5.0, 11.0]
+    mean.sum().backward()
+    assert torch.allclose(x.grad, torch.full_like(x, 1 / 6))

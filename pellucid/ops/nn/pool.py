@@ -292,6 +292,12 @@ def _back(x: Tensor, lead: int) -> Tensor:
     return F.squeeze(x, dims=(0,)) if lead == 1 else x
 
 
+def _within(steps: Any, x: Tensor, pads: Any, windows: Any = None) -> Any:
+    """Steps no longer than the padded image, or than the window, which with `ceil_mode` may be longer than the image."""
+    bounded = shapes.within(steps, x._array.shape[2:], [(p, p) for p in pads])
+    return bounded if windows is None else tuple(max(b, min(s, w)) for b, s, w in zip(bounded, steps, windows, strict=True))
+
+
 def _max(
     n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, return_indices: bool
 ) -> Any:
@@ -305,10 +311,8 @@ def _max(
     kernel = per_dimension(kernel_size, n)
     x, lead = _batched(x, n)
     pads = per_dimension(padding, n)
-    step, spread = (
-        shapes.within(v, x._array.shape[2:], [(p, p) for p in pads])
-        for v in (_stride(stride, kernel, n), per_dimension(dilation, n))
-    )
+    spread = _within(per_dimension(dilation, n), x, pads)
+    step = _within(_stride(stride, kernel, n), x, pads, [(k - 1) * d + 1 for k, d in zip(kernel, spread, strict=True)])
     out = in_format(max_pool_op.call(x, kernel=kernel, stride=step, padding=pads, dilation=spread, ceil_mode=bool(ceil_mode)), x)
     if not return_indices:
         return _back(out, lead)
@@ -411,7 +415,7 @@ def _avg(
     kernel = per_dimension(kernel_size, n)
     x, lead = _batched(x, n)
     pads = per_dimension(padding, n)
-    step = shapes.within(_stride(stride, kernel, n), x._array.shape[2:], [(p, p) for p in pads])
+    step = _within(_stride(stride, kernel, n), x, pads, kernel)
     out = avg_pool_op.call(
         x, kernel=kernel, stride=step, padding=pads, ceil_mode=bool(ceil_mode), include_pad=bool(include_pad), divisor=divisor
     )
