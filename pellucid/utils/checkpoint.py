@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from .._pytree import tree_map
 from ..autograd.graph import saved_tensors_hooks
 from ..core import reverse, tracing
 from ..core.bind import wrap
@@ -18,7 +19,6 @@ from ..core.modes import enable_grad, no_grad
 from ..core.streams import generator as random
 from ..core.tensor import Tensor, version_of
 from ._python_dispatch import TorchDispatchMode
-from .._pytree import tree_map
 
 __all__ = [
     "CheckpointError", "CheckpointPolicy", "SelectiveCheckpointContext", "checkpoint", "checkpoint_sequential",
