@@ -136,7 +136,6 @@ _sparse_arrays.LENT.append(lambda: globals().get("sparse") or __getattr__("spars
 _affine_arrays.LENT.append(lambda: globals().get("quantized") or __getattr__("quantized"))
 _attach.LENT["ao.nn"] = lambda name: _importlib.import_module(f"{__name__}.ao.nn.{name}")
 _attach.LENT["torchvision/_C"] = lambda: _importlib.import_module(f"{__name__}._torchvision")
-_attach.LENT["load"] = lambda *args, **kwargs: __getattr__("load")(*args, **kwargs)
 _attach.LENT["foreach"] = lambda name: getattr(_importlib.import_module(f"{_HOME}._foreach"), name, None)
 _attach.LENT["operators"] = lambda: _importlib.import_module(f"{__name__}.aten.level")
 _attach.LENT["sharded"] = lambda name: _importlib.import_module(f"{__name__}.sharded.{name}")

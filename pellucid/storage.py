@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import sys
+from typing import Any
 
-from .api.attach import LENT
 from .ops.shape.storage import StorageBase as StorageBase
 from .ops.shape.storage import TypedStorage as TypedStorage
 from .ops.shape.storage import UntypedStorage as UntypedStorage
@@ -12,4 +13,5 @@ from .ops.shape.storage import UntypedStorage as UntypedStorage
 
 def _load_from_bytes(b: bytes) -> TypedStorage | UntypedStorage:
     """What a pickled storage holds: its own file of `torch.save`."""
-    return LENT["load"](io.BytesIO(b), weights_only=False)
+    library: Any = sys.modules[__name__.partition(".")[0]]
+    return library.load(io.BytesIO(b), weights_only=False)

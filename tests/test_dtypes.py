@@ -25,7 +25,7 @@ def test_quantised_elements_are_no_numbers_of_numpy():
     fields = {str(d): array_type for array_type, d in dtypes.BY_NUMPY.items() if array_type.names is not None}
     assert fields == {"torch.quint8": [("quint8", "u1")], "torch.qint8": [("qint8", "i1")], "torch.qint32": [("qint32", "i4")]}
     with pytest.raises(RuntimeError, match=r"torch\.quint8 has no NumPy counterpart"):
-        torch.quint8.numpy  # noqa: B018
+        torch.quint8.numpy
 
 
 def test_complex32_has_no_arrays():

@@ -1,5 +1,8 @@
 """Operators on lists of tensors, and operators that take functions."""
 
+import io
+import warnings
+
 import pytest
 
 import pellucid as torch
@@ -61,3 +64,11 @@ def test_a_type_that_follows_where_values_come_from_sees_plain_sizes():
     assert torch.ones(2, 3).as_subclass(Traced).shape == (2, 3)
     x = torch.ones(1)
     assert x._cdata == x._cdata != torch.ones(1)._cdata
+
+
+def test_a_storage_is_read_from_the_bytes_of_its_file():
+    file = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # TypedStorage is deprecated
+        torch.save(torch.ones(3).storage(), file)
+        assert torch.storage._load_from_bytes(file.getvalue()).tolist() == [1.0, 1.0, 1.0]
