@@ -7,7 +7,14 @@ import pyro.distributions as dist
 import torch
 from _parts import show
 from pyro.infer import HMC, MCMC, NUTS, SVI, Predictive, Trace_ELBO, TraceEnum_ELBO, config_enumerate
-from pyro.infer.autoguide import AutoDelta, AutoLowRankMultivariateNormal, AutoMultivariateNormal, AutoNormal
+from pyro.infer.autoguide import (
+    AutoDelta,
+    AutoIAFNormal,
+    AutoLowRankMultivariateNormal,
+    AutoMultivariateNormal,
+    AutoNormal,
+    AutoStructured,
+)
 from pyro.nn import PyroModule, PyroSample
 
 pyro.set_rng_seed(0)
@@ -80,3 +87,18 @@ show("flow", flow.log_prob(flow.sample((4,))))
 show("von Mises", dist.VonMises(0.0, 2.0).sample((3,)))
 show("zero inflated", dist.ZeroInflatedPoisson(torch.tensor(2.0), gate=torch.tensor(0.3)).log_prob(torch.tensor([0.0, 3.0])))
 show("kl", torch.distributions.kl_divergence(dist.Normal(0.0, 1.0), dist.Normal(1.0, 2.0)))
+
+
+def schools(y=None):
+    mean, spread = pyro.sample("mean", dist.Normal(0.0, 5.0)), pyro.sample("spread", dist.HalfCauchy(5.0))
+    with pyro.plate("schools", 3):
+        effect = pyro.sample("effect", dist.Normal(mean, spread))
+        return pyro.sample("y", dist.Normal(effect, torch.tensor([15.0, 10.0, 16.0])), obs=y)
+
+
+print("relations", pyro.infer.inspect.get_model_relations(schools)["sample_sample"])
+for kind in (AutoIAFNormal, AutoStructured):
+    pyro.clear_param_store()
+    pyro.set_rng_seed(0)
+    svi = SVI(schools, kind(schools), pyro.optim.Adam({"lr": 0.05}), Trace_ELBO())
+    print(kind.__name__, [f"{svi.step(torch.tensor([28.0, 8.0, -3.0])):.3f}" for _ in range(3)])
