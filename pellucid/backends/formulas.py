@@ -76,7 +76,9 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
             if run is not None:
                 return run(*arrays, *[given[n] for n in numbers])
         elif kind in HALVES:
-            run = None if formula.decides() else fused(name, *[a for k, a in enumerate(arrays) if k not in formula.masks])
+            # Without one of its numbers (None) a formula is another one, for which there is no kernel.
+            served = not formula.decides() and all(v is not None for v in given.values())
+            run = fused(name, *[a for k, a in enumerate(arrays) if k not in formula.masks]) if served else None
             if run is not None:
                 return run(*arrays, *[given[n] for n in numbers])
             return narrowed(several(xp, *map(widened, arrays), **given), kind)

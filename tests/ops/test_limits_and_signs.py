@@ -89,3 +89,11 @@ def test_attention_of_halves_keeps_its_scores_in_float32_on_every_path(dtype):
     want = attend(q.float(), k.float(), v.float().expand(4, 6, 2), dropout_p=0.5)
     assert dropped.dtype is dtype
     assert torch.equal(dropped, want.to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_number_left_out_of_a_formula_of_halves(dtype):
+    """`logit` without `eps` of enough elements for a kernel raised NotImplementedError."""
+    x = torch.linspace(0.1, 0.9, 200).to(dtype)
+    assert torch.equal(torch.logit(x), torch.logit(x.float()).to(dtype))
+    assert torch.equal(torch.logit(x, eps=0.2), torch.logit(x.float(), eps=0.2).to(dtype))
