@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import weakref
 from typing import Any
 
@@ -57,13 +58,17 @@ class _Switches:
         return covers and (whole is None or whole[1] is not root.training or mine[0] <= whole[0])
 
 
+_GRADIENTS = re.compile(r"no_grad|set_grad_enabled|inference_mode")
+
+
 class _Pass:
     """One call of a whole model in train mode: what in it depends on the mode, and what became of its result."""
 
-    __slots__ = ("call", "inputs", "kinds", "place", "read")
+    __slots__ = ("call", "inputs", "kinds", "outside", "place", "read")
 
-    def __init__(self, call: ModuleCall) -> None:
+    def __init__(self, call: ModuleCall, stack: list[Site]) -> None:
         self.call = call
+        self.outside = stack[stack.index(call.site) + 1 :] if call.site in stack else []  # the places that led to the call
         self.inputs = {v.number for v in call.inputs}
         self.kinds: dict[str, str] = {}  # "dropout" or "batch norm" -> path of the first such layer
         self.read: Site | None = None  # a number made of it was read
@@ -92,6 +97,7 @@ class EvalInTrainMode(Rule):
         self._passes: dict[int, _Pass] = {}  # by number of the root call; those that were trained on are taken out
         self._sites: dict[Site | None, int] = {}  # how many are kept by place
         self._trained_sites: set[tuple[Site | None, bool]] = set()
+        self._led_to_training: dict[Site | None, set[Site]] = {}  # by place of a call that was trained on: the places outside of it
         self._trained_models: set[int] = set()
         self._trains: dict[int, Site | None] = {}  # where train() was called on a model
         self._frozen_steps: dict[
@@ -131,7 +137,7 @@ class EvalInTrainMode(Rule):
         if held is None:
             if (root.site, root.grad_enabled) in self._trained_sites or self._sites.get(root.site, 0) >= 50:
                 return
-            held = self._passes[root.number] = _Pass(root)
+            held = self._passes[root.number] = _Pass(root, self.session.recorder.callers())
             self._sites[root.site] = self._sites.get(root.site, 0) + 1
             held.place = place
         held.kinds.setdefault(kind, call.path)
@@ -224,8 +230,10 @@ class EvalInTrainMode(Rule):
                 continue
             root = op.module.root
             self._trained_sites.add((root.site, root.grad_enabled))
-            if self._passes.pop(root.number, None) is not None:
+            held = self._passes.pop(root.number, None)
+            if held is not None:
                 self._sites[root.site] -= 1
+                self._led_to_training.setdefault(root.site, set()).update(held.outside)
             module = root.module
             if module is not None:
                 self._trained_models.add(id(module))
@@ -236,7 +244,7 @@ class EvalInTrainMode(Rule):
             return
         for op in ancestors([event.value]):
             held = self._passes.get(op.module.root.number) if op.module is not None else None
-            if held is not None and held.read is None:
+            if held is not None and held.read is None and event.site != held.call.site:  # not by a layer, inside of the call
                 held.read = event.site
 
     def finish(self) -> None:
@@ -270,7 +278,7 @@ class EvalInTrainMode(Rule):
                 else None
             )
             self.report(
-                held.place or self._overridden(call) or bare or self._other_switched(call) or call.site,
+                held.place or self._overridden(call) or bare or self._other_switched(call) or self._parting(held),
                 f"{whole if held.place is None else f'eval() of {call.path} does not reach all of it'}: {kinds} "
                 f"{acts} as in training, so the numbers are not those of the trained model.",
                 evidence={"layers": held.kinds, "read_at": str(held.read), "grad_enabled": call.grad_enabled, "step": call.step},
@@ -279,6 +287,16 @@ class EvalInTrainMode(Rule):
                 else "keep the layer as an attribute or in an nn.ModuleList, and switch with `eval()` and `train()` alone, which reach "
                 "every layer",
             )
+
+    def _parting(self, held: _Pass) -> Site | None:
+        """The call; of a line that training runs through, too, the innermost place before it that training does not, if it is outside of its
+        function that gradients are switched off: who decides the one decides the other."""
+        site = held.call.site
+        trained = self._led_to_training.get(site)
+        function = function_around(site.file, site.line) if site is not None and trained is not None else None
+        if trained is None or function is None or held.call.grad_enabled or _GRADIENTS.search(ast.unparse(function)):
+            return site
+        return next((place for place in held.outside if place not in trained), site)
 
     def _overridden(self, call: ModuleCall) -> Any:
         """Where a `train` of the model's own ignores the mode that it is asked for, if `eval()` was called and it is in train mode."""

@@ -355,6 +355,17 @@ def _same_function(site: Any, line: int) -> bool:
     return bool(lines) and min(lines) <= line <= max(lines)
 
 
+def _left_out(recorder: Any, root: Any, tensor: Any) -> Place | None:
+    """What a `parameters` of the model's own returns, if it does not give this parameter."""
+    function = getattr(type(root), "parameters", None)
+    code = getattr(function, "__code__", None)
+    if code is None or recorder.is_library(code.co_filename) or any(p is tensor for p in root.parameters()):
+        return None
+    node = function_around(code.co_filename, code.co_firstlineno, code.co_firstlineno)
+    lines = [n.lineno for n in ast.walk(node) if isinstance(n, (ast.Return, ast.Yield, ast.YieldFrom))] if node is not None else []
+    return Place(code.co_filename, lines[-1] if lines else code.co_firstlineno)
+
+
 class ParamNotInOptimizer(_Leaves):
     """A parameter that gets gradients and is in no optimizer stays what it was."""
 
@@ -435,6 +446,9 @@ class ParamNotInOptimizer(_Leaves):
             if value.id in self._freed:
                 place = self._freed[value.id]
                 return ("freed", str(place)), place, "it was unfrozen after the optimizer was created", value.name or "a tensor"
+            hidden = _left_out(self.session.recorder, root, value.tensor)
+            if hidden is not None:
+                return ("hidden", str(hidden)), hidden, "the model's own `parameters` leaves it out", value.name or "a tensor"
             if self._fine_tuned(root):
                 return None
             container = self._container(root)
@@ -556,7 +570,9 @@ class ParamNotInOptimizer(_Leaves):
                 "backward_calls": self.counts[keys[0]],
                 "optimizer": f"{best.class_name} at {best.site}",
             },
-            fix=f"give it to the optimizer, too: `{best.name or 'optimizer'}.add_param_group(...)`, or create the optimizer later"
+            fix="remove the override, or let it give every parameter that is to be trained"
+            if "own `parameters`" in how
+            else f"give it to the optimizer, too: `{best.name or 'optimizer'}.add_param_group(...)`, or create the optimizer later"
             if "optimizer" in how
             else "register it with the model, so that `model.parameters()` includes it"
             if how

@@ -15,9 +15,26 @@ import numpy as np
 from ...events import Called, Op, Seeded, Site, Step
 from ...recording.signatures import RANDOM
 from ...rule import Rule
-from ..source.places import Place
+from ..source.places import Place, birthplace
 from ..source.places import tree as parsed
 from .streams import SEEDING, called, draws, own_stream
+
+_UNWRITTEN = frozenset({"empty", "empty_like", "new_empty", "empty_strided", "Tensor", "FloatTensor", "DoubleTensor"})
+
+
+def _takes_memory(place: Any) -> bool:
+    """Whether a parameter is made on a line of memory alone: `nn.Parameter(torch.empty(3))`, and by sizes `nn.Parameter(torch.Tensor(3, 4))`."""
+    root = parsed(place.file)
+    for node in ast.walk(root) if root is not None else ():
+        if not isinstance(node, ast.Call) or not node.args or not node.lineno <= place.line <= (node.end_lineno or 0):
+            continue
+        inner = node.args[0]
+        if ast.unparse(node.func).rpartition(".")[2] == "Parameter" and isinstance(inner, ast.Call):
+            name = ast.unparse(inner.func).rpartition(".")[2]
+            listed = any(isinstance(a, (ast.List, ast.Tuple, ast.ListComp)) for a in inner.args)
+            if name in _UNWRITTEN and not (listed and name.endswith("Tensor")):
+                return True
+    return False
 
 
 class Nondeterminism(Rule):
@@ -40,6 +57,7 @@ class Nondeterminism(Rule):
         self._streams: dict[Any, str] = {}  # places where a stream was made without a seed, and what is written there
         self._hashes: dict[Any, str] = {}  # places where the hash of something was taken that differs from process to process
         self._seeds: list[int] = []
+        self._begun: set[int] = set()  # numbers of the optimizers that have stepped
 
     def on_op(self, op: Op) -> None:
         """Draws before the seed."""
@@ -68,7 +86,10 @@ class Nondeterminism(Rule):
                         self._drawn[id(p)] = (weakref.ref(p), version(p), self.session.recorder.names.site_of(module))
 
     def on_step(self, event: Step) -> None:
-        """Parameters that were drawn before the seed, and not again after it."""
+        """Parameters that nobody has written, or that were drawn before the seed, and not again after it."""
+        if event.optimizer.number not in self._begun:
+            self._begun.add(event.optimizer.number)
+            self._unwritten(event)
         drawn, self._drawn = self._drawn, {}
         if not drawn:
             return
@@ -79,6 +100,23 @@ class Nondeterminism(Rule):
                 name = value.parameter or "a parameter"
                 self._late(self._seeded["torch"], f"{name} and the rest of its model were drawn", site)
                 return
+
+    def _unwritten(self, event: Step) -> None:
+        """Parameters whose memory is as it was when it was taken: `nn.Parameter(torch.empty(n))`."""
+        recorder = self.session.recorder
+        for value in event.optimizer.params():
+            if value.tensor is None or value.id in recorder.filled or value.producer is not None:
+                continue
+            place = birthplace(recorder, value)
+            if place is not None and _takes_memory(place):
+                self.report(
+                    place,
+                    f"{value.parameter or 'a parameter'} is made of memory that nothing is ever written into: training begins with whatever "
+                    "stood there, which differs from run to run and may be NaN.",
+                    evidence={"shape": list(value.shape), "step": self.step},
+                    fix="initialise it: `torch.zeros`, `torch.randn`, or a function of `torch.nn.init` on it",
+                    severity="error",
+                )
 
     def _late(self, event: Seeded, what: str, site: Site | None) -> None:
         self.report(

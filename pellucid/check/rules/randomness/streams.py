@@ -31,7 +31,7 @@ from ...events import (
 )
 from ...recording.signatures import RANDOM
 from ...rule import Rule
-from ..source.places import Place, assigned_before, assignments, function_around
+from ..source.places import Place, Repeated, assigned_before, assignments, function_around
 from ..source.places import tree as parsed
 
 DROPOUT = frozenset("dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout".split())
@@ -138,6 +138,7 @@ class SameMask(Rule):
         self._trained: list[_Drawn] = []  # draws of this step that are trained with
         self._seed: Site | None = None  # where the stream was seeded last
         self._seeds: dict[Site | None, int] = {}
+        self._seed_calls = Repeated()
         self._begun: dict[
             Any, tuple[Any, int, int]
         ] = {}  # by line: the seed that a stream began with, how often in a row, since which step
@@ -173,6 +174,7 @@ class SameMask(Rule):
         if event.library == "torch":
             self._seed = event.site
             self._seeds[event.site] = self._seeds.get(event.site, 0) + 1
+            self._seed_calls.add(event.site, self.session.recorder.callers())
 
     def on_op(self, op: Op) -> None:
         """A draw while gradients are recorded."""
@@ -426,7 +428,7 @@ class SameMask(Rule):
         evidence = {"drawn_at": op.site, "shape": list(op.output.shape) if op.output else None, "step": self.step}
         if self._seeds.get(self._seed, 0) > 1 and "Generator" not in str(op.args.get("generator")):
             self.report(
-                self._seed,
+                self._seed_calls.place(self._seed),
                 f"the stream is reseeded here again and again, so {what}{place} repeats: each of the last steps drew the same.",
                 evidence=evidence,
                 fix="seed once, at the beginning of the program",

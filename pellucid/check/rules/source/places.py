@@ -93,6 +93,30 @@ def chooser(recorder: Any) -> Any:
     return sites[-1] if sites else None
 
 
+class Repeated:
+    """Lines that run again and again, and who called them: of a helper that several lines call, the call that repeats is what to change."""
+
+    def __init__(self) -> None:
+        self._callers: dict[Any, dict[Any, int]] = {}  # by place: how often each place outside of its function led to it
+        self._last: dict[Any, list[Any]] = {}
+
+    def add(self, site: Any, stack: list[Any]) -> None:
+        """`site` runs now; `stack` are the user's places that led to it, the innermost first."""
+        if site is None or site not in stack or len(self._last) > 64:
+            return
+        stack = self._last[site] = stack[stack.index(site) :]
+        for inner, outer in zip(stack, stack[1:], strict=False):
+            held = self._callers.setdefault(inner, {})
+            held[outer] = held.get(outer, 0) + 1
+
+    def place(self, site: Any) -> Any:
+        """The innermost place that led to `site` last and has been called from one place only."""
+        for inner in self._last.get(site, [site]):
+            if len(self._callers.get(inner, ())) < 2:
+                return inner
+        return site
+
+
 def written_to(site: Any) -> str | None:
     """What a statement at a place writes into: `rows` of `rows[i] = x` and of `rows -= x`."""
     root = tree(site.file) if site is not None else None

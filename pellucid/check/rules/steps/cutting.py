@@ -315,6 +315,7 @@ class GradientCut(Rule):
         self._again: dict[int, tuple[Op, list[Any]]] = {}  # checkpoints without a graph before them, and what is trained in them
         self._lost: set[int] = set()  # parameters of which a loss was made that no backward ran on
         self._flat: dict[Any, int] = {}  # by place: backward calls in which nothing has arrived behind it
+        self._bare: set[Any] = set()  # places where `autograd.grad` was called without `create_graph`
 
     # ---- what has left the graph as a number or an array ---------------------------------------------------------------
     def on_read(self, read: Read) -> None:
@@ -337,6 +338,8 @@ class GradientCut(Rule):
     # ---- the way from a loss back --------------------------------------------------------------------------------------
     def on_backward_begin(self, event: Backward) -> None:
         """Cuts in what a loss is made of."""
+        if event.how == "grad" and not event.create_graph and event.site is not None:
+            self._bare.add(event.site.key)
         looked = self._looked[event.site] = self._looked.get(event.site, 0) + 1
         if looked <= _LOOKS or looked & (looked - 1) == 0:
             for cut in self._find(event.roots, event.site):
@@ -359,7 +362,10 @@ class GradientCut(Rule):
                 continue
             passed = {v.number for o in ancestors([root]) if (o.output is None or o.output.requires_grad) for v in o.inputs}
             for op, term in terms:
-                if isinstance(term, Value):
+                if isinstance(term, Value) and (slope := self._slope(term)) is not None:
+                    site, source = slope.site, term
+                    how = "is made of gradients that `autograd.grad` computes without a graph"
+                elif isinstance(term, Value):
                     cut = cut_in(term)
                     if cut is None or cut[1].number in passed or cut[1].is_leaf:
                         continue
@@ -383,6 +389,11 @@ class GradientCut(Rule):
                         evidence={"added_at": str(op.site), "backward": str(event.site), "shape": list(source.shape)},
                         fix=_way_on(how),
                     )
+
+    def _slope(self, term: Value) -> Op | None:
+        """The gradients that a term is made of and that no gradient flows into: a penalty on them."""
+        made = (op for op in ancestors([term], limit=200) if op.name == "grad" and op.site is not None)
+        return next((op for op in made if op.site.key in self._bare), None) if self._bare else None
 
     def _drawn(self, roots: tuple[Value, ...]) -> None:
         """Samples that a trained layer takes in: of a loss that leads to what they were drawn from by another way (a divergence), too."""
@@ -767,6 +778,8 @@ def _way_on(how: str) -> str:
         return "use a smooth replacement, or a straight-through gradient: `x + (x.round() - x).detach()`"
     if "backward of" in how:
         return "return the gradient of this argument from `backward` instead of None or zeros"
+    if "autograd.grad" in how:
+        return "pass `create_graph=True` to `torch.autograd.grad`"
     if "NumPy" in how or "plain number" in how:
         return "use tensors throughout: torch has the same operations under almost the same names"
     if "new tensor" in how:

@@ -17,11 +17,11 @@ class VAE(nn.Module):
 
 
 def seed_everything(seed):
-    torch.manual_seed(seed)  # <- finding
+    torch.manual_seed(seed)
 
 
 def train_epoch(model, loader, optimizer):
-    seed_everything(7)
+    seed_everything(7)  # <- finding
     for (x,) in loader:
         out, mean, logvar = model(x)
         kl = -0.5 * (1 + logvar - mean**2 - logvar.exp()).mean()
