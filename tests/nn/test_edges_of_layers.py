@@ -211,12 +211,12 @@ def test_a_pruned_module_is_pickled():
 
 
 # ---- modules without a shape yet, and files of older forms -----------------------------------------
-@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
 @pytest.mark.parametrize(
     ("lazy", "full"),
     [
         (lambda: nn.LazyLinear(3), lambda: nn.Linear(4, 3)),
         (lambda: nn.LazyConv2d(3, 1), lambda: nn.Conv2d(4, 3, 1)),
+        (lambda: nn.LazyConvTranspose1d(3, 1), lambda: nn.ConvTranspose1d(4, 3, 1)),
         (lambda: nn.LazyBatchNorm1d(), lambda: nn.BatchNorm1d(4)),
     ],
 )
@@ -225,7 +225,6 @@ def test_what_has_no_shape_is_not_loaded_into_what_has_one(lazy, full):
         full().load_state_dict(lazy().state_dict())
 
 
-@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
 def test_norms_of_weights_without_a_shape():
     with pytest.raises(ValueError, match="`SpectralNorm` can't have uninitialized parameters"):
         nn.utils.spectral_norm(nn.LazyLinear(3))

@@ -120,18 +120,46 @@ def _refuse_dims(input: Tensor, *allowed: int) -> None:
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalization: normalizes each channel of (N, C) or (N, C, L) over the batch, then applies a learned scale and shift.
+    """Batch normalization of (N, C) or (N, C, L): zero mean and unit variance for each channel, then a learned scale and shift.
 
-    Training mode uses the batch's mean and variance and updates the running ones; evaluation mode uses the running ones.
+    For each channel, with mean and variance over all other dimensions
+
+        y = (x - mean) / sqrt(var + eps) * weight + bias
+
+    In training mode, mean and variance are those of the batch (the variance divided by the count, without correction), and the
+    running statistics move towards them: `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. In
+    evaluation mode (`eval()`), the running statistics are used and stay as they are.
 
     Args:
-        num_features: C.
-        eps: added to the variance.
-        momentum: share of the new batch in the running statistics; None: plain mean over all batches.
-        affine: learn scale and shift.
-        track_running_stats: keep running statistics.
+        num_features: number of channels, C.
+        eps: added to the variance, so that the division is safe. Default: 1e-5.
+        momentum: share of the new batch in the running statistics; None: plain mean over all batches. Default: 0.1.
+        affine: whether to learn scale and shift. Default: True.
+        track_running_stats: whether to keep running statistics. Without them evaluation mode uses those of the batch, too.
+            Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        bias: whether to learn the shift, where `affine` is set. Default: True.
 
-    Source: Ioffe, Szegedy, "Batch normalization", 2015.
+    Shape:
+        input: `(N, C)` or `(N, C, L)`.
+        result: as the input.
+
+    Attributes:
+        weight, bias: scale and shift, `(C,)`, initially 1 and 0; None with affine=False.
+        running_mean, running_var: buffers `(C,)`, initially 0 and 1; None with track_running_stats=False.
+        num_batches_tracked: int64 buffer, the number of batches seen in training mode.
+
+    Raises:
+        ValueError: the input's number of dimensions is neither 2 nor 3; in training mode, a channel has only one value.
+        RuntimeError: the input does not have C channels.
+
+    Source: Ioffe, Szegedy, "Batch normalization: accelerating deep network training by reducing internal covariate shift", 2015.
+
+    Example:
+        >>> import pellucid as torch
+        >>> norm = torch.nn.BatchNorm1d(3)
+        >>> norm(torch.ones(4, 3)).shape, norm.running_mean
+        (torch.Size([4, 3]), tensor([0.1000, 0.1000, 0.1000]))
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -139,12 +167,46 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalization of (N, C, H, W); arguments as in BatchNorm1d.
+    """Batch normalization of (N, C, H, W): zero mean and unit variance for each channel, then a learned scale and shift.
+
+    For each channel, with mean and variance over all other dimensions
+
+        y = (x - mean) / sqrt(var + eps) * weight + bias
+
+    In training mode, mean and variance are those of the batch (the variance divided by the count, without correction), and the
+    running statistics move towards them: `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. In
+    evaluation mode (`eval()`), the running statistics are used and stay as they are.
+
+    Args:
+        num_features: number of channels, C.
+        eps: added to the variance, so that the division is safe. Default: 1e-5.
+        momentum: share of the new batch in the running statistics; None: plain mean over all batches. Default: 0.1.
+        affine: whether to learn scale and shift. Default: True.
+        track_running_stats: whether to keep running statistics. Without them evaluation mode uses those of the batch, too.
+            Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        bias: whether to learn the shift, where `affine` is set. Default: True.
+
+    Shape:
+        input: `(N, C, H, W)`.
+        result: as the input.
+
+    Attributes:
+        weight, bias: scale and shift, `(C,)`, initially 1 and 0; None with affine=False.
+        running_mean, running_var: buffers `(C,)`, initially 0 and 1; None with track_running_stats=False.
+        num_batches_tracked: int64 buffer, the number of batches seen in training mode.
+
+    Raises:
+        ValueError: the input's number of dimensions is not 4; in training mode, a channel has only one value.
+        RuntimeError: the input does not have C channels.
+
+    Source: Ioffe, Szegedy, "Batch normalization: accelerating deep network training by reducing internal covariate shift", 2015.
 
     Example:
         >>> import pellucid as torch
-        >>> torch.nn.BatchNorm2d(3)
-        BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+        >>> norm = torch.nn.BatchNorm2d(3)
+        >>> norm(torch.ones(4, 3, 2, 2)).shape, norm.running_mean
+        (torch.Size([4, 3, 2, 2]), tensor([0.1000, 0.1000, 0.1000]))
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -152,7 +214,47 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalization of (N, C, D, H, W); arguments as in BatchNorm1d."""
+    """Batch normalization of (N, C, D, H, W): zero mean and unit variance for each channel, then a learned scale and shift.
+
+    For each channel, with mean and variance over all other dimensions
+
+        y = (x - mean) / sqrt(var + eps) * weight + bias
+
+    In training mode, mean and variance are those of the batch (the variance divided by the count, without correction), and the
+    running statistics move towards them: `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. In
+    evaluation mode (`eval()`), the running statistics are used and stay as they are.
+
+    Args:
+        num_features: number of channels, C.
+        eps: added to the variance, so that the division is safe. Default: 1e-5.
+        momentum: share of the new batch in the running statistics; None: plain mean over all batches. Default: 0.1.
+        affine: whether to learn scale and shift. Default: True.
+        track_running_stats: whether to keep running statistics. Without them evaluation mode uses those of the batch, too.
+            Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        bias: whether to learn the shift, where `affine` is set. Default: True.
+
+    Shape:
+        input: `(N, C, D, H, W)`.
+        result: as the input.
+
+    Attributes:
+        weight, bias: scale and shift, `(C,)`, initially 1 and 0; None with affine=False.
+        running_mean, running_var: buffers `(C,)`, initially 0 and 1; None with track_running_stats=False.
+        num_batches_tracked: int64 buffer, the number of batches seen in training mode.
+
+    Raises:
+        ValueError: the input's number of dimensions is not 5; in training mode, a channel has only one value.
+        RuntimeError: the input does not have C channels.
+
+    Source: Ioffe, Szegedy, "Batch normalization: accelerating deep network training by reducing internal covariate shift", 2015.
+
+    Example:
+        >>> import pellucid as torch
+        >>> norm = torch.nn.BatchNorm3d(3)
+        >>> norm(torch.ones(4, 3, 2, 2, 2)).shape, norm.running_mean
+        (torch.Size([4, 3, 2, 2, 2]), tensor([0.1000, 0.1000, 0.1000]))
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         _refuse_dims(input, 5)
@@ -161,13 +263,34 @@ class BatchNorm3d(_BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization of (N, C, ...) with the mean and variance over the batches of all ranks.
 
-    Without a process group, in evaluation, and for a group of one rank it is ordinary batch normalisation. The batches may differ in size.
-    Gradients flow through the statistics to all ranks; every rank has to call forward and backward as often as the others.
+    Without a process group, in evaluation, and for a group of one rank it is ordinary batch normalization. The batches may
+    differ in size. Gradients flow through the statistics to all ranks; every rank has to call forward and backward as often as
+    the others.
 
     Args:
-        process_group: the ranks; default: all. The others are as in BatchNorm1d.
+        num_features: number of channels, C.
+        eps: added to the variance. Default: 1e-5.
+        momentum: share of the new batch in the running statistics; None: plain mean over all batches. Default: 0.1.
+        affine: whether to learn scale and shift. Default: True.
+        track_running_stats: whether to keep running statistics. Default: True.
+        process_group: the ranks that share their statistics; None: all of them.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        bias: whether to learn the shift, where `affine` is set. Default: True.
 
-    Source: Peng et al., "MegDet", 2018; PyTorch's `torch.nn.SyncBatchNorm`.
+    Shape:
+        input: `(N, C, ...)`, with at least two dimensions.
+        result: as the input.
+
+    Raises:
+        ValueError: the input has fewer than two dimensions.
+
+    Source: Peng et al., "MegDet: a large mini-batch object detector", 2018.
+
+    Example:
+        >>> import pellucid as torch
+        >>> net = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8))
+        >>> type(torch.nn.SyncBatchNorm.convert_sync_batchnorm(net)[1]).__name__
+        'SyncBatchNorm'
     """
 
     def __init__(
@@ -300,22 +423,127 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalization: normalizes each channel of each sample of (N, C, L) or (C, L).
+    """Instance normalization of (N, C, L) or (C, L): zero mean and unit variance per channel and sample.
 
-    Source: Ulyanov, Vedaldi, Lempitsky, "Instance normalization", 2016.
+    For each channel of each sample, with mean and variance over its spatial dimensions
+
+        y = (x - mean) / sqrt(var + eps) * weight + bias
+
+    where the variance is divided by the count, without correction. Training and evaluation mode do the same, unless running
+    statistics are kept: then evaluation mode uses those.
+
+    Args:
+        num_features: number of channels, C.
+        eps: added to the variance. Default: 1e-5.
+        momentum: share of the new batch in the running statistics. Default: 0.1.
+        affine: whether to learn scale and shift. Default: False.
+        track_running_stats: whether to keep running statistics and use them in evaluation mode. Default: False.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        bias: whether to learn the shift, where `affine` is set. Default: True.
+
+    Shape:
+        input: `(N, C, L)` or `(C, L)`.
+        result: as the input.
+
+    Attributes:
+        weight, bias: scale and shift, `(C,)`, initially 1 and 0; None with affine=False.
+        running_mean, running_var: buffers `(C,)`; None with track_running_stats=False.
+
+    Raises:
+        ValueError: a wrong number of dimensions; with `affine`, a wrong number of channels; one spatial element in training
+            mode.
+
+    Source: Ulyanov, Vedaldi, Lempitsky, "Instance normalization: the missing ingredient for fast stylization", 2016.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.InstanceNorm1d(3)(torch.ones(2, 3, 5)).shape
+        torch.Size([2, 3, 5])
     """
 
     _dims = 1
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance normalization: normalizes each channel of each sample of (N, C, H, W) or (C, H, W)."""
+    """Instance normalization of (N, C, H, W) or (C, H, W): zero mean and unit variance per channel and sample.
+
+    For each channel of each sample, with mean and variance over its spatial dimensions
+
+        y = (x - mean) / sqrt(var + eps) * weight + bias
+
+    where the variance is divided by the count, without correction. Training and evaluation mode do the same, unless running
+    statistics are kept: then evaluation mode uses those.
+
+    Args:
+        num_features: number of channels, C.
+        eps: added to the variance. Default: 1e-5.
+        momentum: share of the new batch in the running statistics. Default: 0.1.
+        affine: whether to learn scale and shift. Default: False.
+        track_running_stats: whether to keep running statistics and use them in evaluation mode. Default: False.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        bias: whether to learn the shift, where `affine` is set. Default: True.
+
+    Shape:
+        input: `(N, C, H, W)` or `(C, H, W)`.
+        result: as the input.
+
+    Attributes:
+        weight, bias: scale and shift, `(C,)`, initially 1 and 0; None with affine=False.
+        running_mean, running_var: buffers `(C,)`; None with track_running_stats=False.
+
+    Raises:
+        ValueError: a wrong number of dimensions; with `affine`, a wrong number of channels; one spatial element in training
+            mode.
+
+    Source: Ulyanov, Vedaldi, Lempitsky, "Instance normalization: the missing ingredient for fast stylization", 2016.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.InstanceNorm2d(3)(torch.ones(2, 3, 5, 5)).shape
+        torch.Size([2, 3, 5, 5])
+    """
 
     _dims = 2
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalization: normalizes each channel of each sample of (N, C, D, H, W) or (C, D, H, W)."""
+    """Instance normalization of (N, C, D, H, W) or (C, D, H, W): zero mean and unit variance per channel and sample.
+
+    For each channel of each sample, with mean and variance over its spatial dimensions
+
+        y = (x - mean) / sqrt(var + eps) * weight + bias
+
+    where the variance is divided by the count, without correction. Training and evaluation mode do the same, unless running
+    statistics are kept: then evaluation mode uses those.
+
+    Args:
+        num_features: number of channels, C.
+        eps: added to the variance. Default: 1e-5.
+        momentum: share of the new batch in the running statistics. Default: 0.1.
+        affine: whether to learn scale and shift. Default: False.
+        track_running_stats: whether to keep running statistics and use them in evaluation mode. Default: False.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        bias: whether to learn the shift, where `affine` is set. Default: True.
+
+    Shape:
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        result: as the input.
+
+    Attributes:
+        weight, bias: scale and shift, `(C,)`, initially 1 and 0; None with affine=False.
+        running_mean, running_var: buffers `(C,)`; None with track_running_stats=False.
+
+    Raises:
+        ValueError: a wrong number of dimensions; with `affine`, a wrong number of channels; one spatial element in training
+            mode.
+
+    Source: Ulyanov, Vedaldi, Lempitsky, "Instance normalization: the missing ingredient for fast stylization", 2016.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.InstanceNorm3d(3)(torch.ones(2, 3, 5, 5, 5)).shape
+        torch.Size([2, 3, 5, 5, 5])
+    """
 
     _dims = 3
 
@@ -369,36 +597,132 @@ class _LazyNorm(LazyModuleMixin):
 
 
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
-    """BatchNorm1d whose `num_features` is inferred at the first call."""
+    """BatchNorm1d whose `num_features` is inferred at the first call.
+
+    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of the input, and the module
+    becomes a BatchNorm1d.
+
+    Args:
+        eps, momentum, affine, track_running_stats: as in BatchNorm1d; here both `affine` and `track_running_stats` are True by
+            default.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        bias: whether to learn the shift, where `affine` is set. Default: True.
+
+    Example:
+        >>> import pellucid as torch
+        >>> norm = torch.nn.LazyBatchNorm1d()
+        >>> norm(torch.ones(2, 4, 5)).shape, norm.num_features
+        (torch.Size([2, 4, 5]), 4)
+    """
 
     cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
-    """BatchNorm2d whose `num_features` is inferred at the first call."""
+    """BatchNorm2d whose `num_features` is inferred at the first call.
+
+    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of the input, and the module
+    becomes a BatchNorm2d.
+
+    Args:
+        eps, momentum, affine, track_running_stats: as in BatchNorm2d; here both `affine` and `track_running_stats` are True by
+            default.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        bias: whether to learn the shift, where `affine` is set. Default: True.
+
+    Example:
+        >>> import pellucid as torch
+        >>> norm = torch.nn.LazyBatchNorm2d()
+        >>> norm(torch.ones(2, 4, 5, 5)).shape, norm.num_features
+        (torch.Size([2, 4, 5, 5]), 4)
+    """
 
     cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
-    """BatchNorm3d whose `num_features` is inferred at the first call."""
+    """BatchNorm3d whose `num_features` is inferred at the first call.
+
+    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of the input, and the module
+    becomes a BatchNorm3d.
+
+    Args:
+        eps, momentum, affine, track_running_stats: as in BatchNorm3d; here both `affine` and `track_running_stats` are True by
+            default.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        bias: whether to learn the shift, where `affine` is set. Default: True.
+
+    Example:
+        >>> import pellucid as torch
+        >>> norm = torch.nn.LazyBatchNorm3d()
+        >>> norm(torch.ones(2, 4, 5, 5, 5)).shape, norm.num_features
+        (torch.Size([2, 4, 5, 5, 5]), 4)
+    """
 
     cls_to_become = BatchNorm3d
 
 
 class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
-    """InstanceNorm1d whose `num_features` is inferred at the first call."""
+    """InstanceNorm1d whose `num_features` is inferred at the first call.
+
+    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of the input, and the module
+    becomes a InstanceNorm1d.
+
+    Args:
+        eps, momentum, affine, track_running_stats: as in InstanceNorm1d; here both `affine` and `track_running_stats` are True
+            by default.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        bias: whether to learn the shift, where `affine` is set. Default: True.
+
+    Example:
+        >>> import pellucid as torch
+        >>> norm = torch.nn.LazyInstanceNorm1d()
+        >>> norm(torch.ones(2, 4, 5)).shape, norm.num_features
+        (torch.Size([2, 4, 5]), 4)
+    """
 
     cls_to_become = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
-    """InstanceNorm2d whose `num_features` is inferred at the first call."""
+    """InstanceNorm2d whose `num_features` is inferred at the first call.
+
+    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of the input, and the module
+    becomes a InstanceNorm2d.
+
+    Args:
+        eps, momentum, affine, track_running_stats: as in InstanceNorm2d; here both `affine` and `track_running_stats` are True
+            by default.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        bias: whether to learn the shift, where `affine` is set. Default: True.
+
+    Example:
+        >>> import pellucid as torch
+        >>> norm = torch.nn.LazyInstanceNorm2d()
+        >>> norm(torch.ones(2, 4, 5, 5)).shape, norm.num_features
+        (torch.Size([2, 4, 5, 5]), 4)
+    """
 
     cls_to_become = InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
-    """InstanceNorm3d whose `num_features` is inferred at the first call."""
+    """InstanceNorm3d whose `num_features` is inferred at the first call.
+
+    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of the input, and the module
+    becomes a InstanceNorm3d.
+
+    Args:
+        eps, momentum, affine, track_running_stats: as in InstanceNorm3d; here both `affine` and `track_running_stats` are True
+            by default.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        bias: whether to learn the shift, where `affine` is set. Default: True.
+
+    Example:
+        >>> import pellucid as torch
+        >>> norm = torch.nn.LazyInstanceNorm3d()
+        >>> norm(torch.ones(2, 4, 5, 5, 5)).shape, norm.num_features
+        (torch.Size([2, 4, 5, 5, 5]), 4)
+    """
 
     cls_to_become = InstanceNorm3d

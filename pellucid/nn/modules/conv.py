@@ -149,32 +149,145 @@ _CONVOLUTIONS = {1: "conv1d", 2: "conv2d", 3: "conv3d"}  # looked up in F at eac
 
 
 class Conv1d(_Conv):
-    """1-d convolution: cross-correlation of (N, C, L) or (C, L) with learned kernels.
+    """1-d convolution with learned kernels over (N, C, L) or, without a batch, (C, L).
+
+    It computes the cross-correlation that the field calls convolution: the kernel is not flipped. For sample n and output
+    channel o
+
+        out[n, o] = bias[o] + sum over c of weight[o, c] (*) input[n, c]
+        out size  = floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1
+
+    where (*) slides a kernel over a channel, and the second line holds for each spatial dimension.
 
     Args:
-        in_channels, out_channels: channels of input and result, both divisible by `groups`.
-        kernel_size, stride, dilation: numbers or tuples.
-        padding: a number or tuple, "same" (stride 1) or "valid".
-        padding_mode: "zeros", "reflect", "replicate" or "circular".
+        in_channels: channels of the input, C; divisible by `groups`.
+        out_channels: channels of the result, O; divisible by `groups`.
+        kernel_size: size of the kernels: a number, or a tuple of one.
+        stride: distance between two positions of the kernel, in the same form. Default: 1.
+        padding: elements added on both sides of each spatial dimension, in the same form; "valid" adds none; "same" adds as many
+            as the result needs to have the size of the input, and takes no stride but 1. Default: 0.
+        dilation: distance between two elements of the kernel, in the same form. Default: 1.
+        groups: splits the channels into groups that do not see each other; `groups=in_channels` is a depthwise convolution.
+            Default: 1.
+        bias: whether to add a learned bias to each output channel. Default: True.
+        padding_mode: what the padding holds: "zeros", "reflect", "replicate" or "circular". Default: "zeros".
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Shape:
+        input: `(N, in_channels, L)` or `(in_channels, L)`, of the dtype of the weight.
+        result: `(N, out_channels, L_out)` or `(out_channels, L_out)`.
+
+    Attributes:
+        weight: `(out_channels, in_channels / groups, K)`, initially uniform in +-1/sqrt(fan_in), where fan_in is the number of
+            elements of one kernel.
+        bias: `(out_channels,)`, initialized in the same way; None with bias=False.
+
+    Raises:
+        ValueError: `groups` does not divide the channels; an unknown `padding` or `padding_mode`; "same" with a stride.
+        RuntimeError: the input has the wrong number of dimensions or channels, or is smaller than the kernel.
+
+    Example:
+        >>> import pellucid as torch
+        >>> conv = torch.nn.Conv1d(3, 8, kernel_size=3, padding=1)
+        >>> conv(torch.ones(2, 3, 10)).shape, conv.weight.shape
+        (torch.Size([2, 8, 10]), torch.Size([8, 3, 3]))
     """
 
     _dims = 1
 
 
 class Conv2d(_Conv):
-    """2-d convolution: cross-correlation of (N, C, H, W) or (C, H, W) with learned kernels; arguments as in Conv1d.
+    """2-d convolution with learned kernels over (N, C, H, W) or, without a batch, (C, H, W).
+
+    It computes the cross-correlation that the field calls convolution: the kernel is not flipped. For sample n and output
+    channel o
+
+        out[n, o] = bias[o] + sum over c of weight[o, c] (*) input[n, c]
+        out size  = floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1
+
+    where (*) slides a kernel over a channel, and the second line holds for each spatial dimension.
+
+    Args:
+        in_channels: channels of the input, C; divisible by `groups`.
+        out_channels: channels of the result, O; divisible by `groups`.
+        kernel_size: size of the kernels: a number for both dimensions, or a pair (height, width).
+        stride: distance between two positions of the kernel, in the same form. Default: 1.
+        padding: elements added on both sides of each spatial dimension, in the same form; "valid" adds none; "same" adds as many
+            as the result needs to have the size of the input, and takes no stride but 1. Default: 0.
+        dilation: distance between two elements of the kernel, in the same form. Default: 1.
+        groups: splits the channels into groups that do not see each other; `groups=in_channels` is a depthwise convolution.
+            Default: 1.
+        bias: whether to add a learned bias to each output channel. Default: True.
+        padding_mode: what the padding holds: "zeros", "reflect", "replicate" or "circular". Default: "zeros".
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Shape:
+        input: `(N, in_channels, H, W)` or `(in_channels, H, W)`, of the dtype of the weight.
+        result: `(N, out_channels, H_out, W_out)` or `(out_channels, H_out, W_out)`.
+
+    Attributes:
+        weight: `(out_channels, in_channels / groups, KH, KW)`, initially uniform in +-1/sqrt(fan_in), where fan_in is the number
+            of elements of one kernel.
+        bias: `(out_channels,)`, initialized in the same way; None with bias=False.
+
+    Raises:
+        ValueError: `groups` does not divide the channels; an unknown `padding` or `padding_mode`; "same" with a stride.
+        RuntimeError: the input has the wrong number of dimensions or channels, or is smaller than the kernel.
 
     Example:
         >>> import pellucid as torch
-        >>> torch.nn.Conv2d(3, 8, 3, padding=1)(torch.ones(1, 3, 5, 5)).shape
-        torch.Size([1, 8, 5, 5])
+        >>> conv = torch.nn.Conv2d(3, 8, kernel_size=3, stride=2, padding=1)
+        >>> conv(torch.ones(1, 3, 32, 32)).shape, conv.weight.shape
+        (torch.Size([1, 8, 16, 16]), torch.Size([8, 3, 3, 3]))
     """
 
     _dims = 2
 
 
 class Conv3d(_Conv):
-    """3-d convolution: cross-correlation of (N, C, D, H, W) or (C, D, H, W) with learned kernels; arguments as in Conv1d."""
+    """3-d convolution with learned kernels over (N, C, D, H, W) or, without a batch, (C, D, H, W).
+
+    It computes the cross-correlation that the field calls convolution: the kernel is not flipped. For sample n and output
+    channel o
+
+        out[n, o] = bias[o] + sum over c of weight[o, c] (*) input[n, c]
+        out size  = floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1
+
+    where (*) slides a kernel over a channel, and the second line holds for each spatial dimension.
+
+    Args:
+        in_channels: channels of the input, C; divisible by `groups`.
+        out_channels: channels of the result, O; divisible by `groups`.
+        kernel_size: size of the kernels: a number for all three dimensions, or a triple (depth, height, width).
+        stride: distance between two positions of the kernel, in the same form. Default: 1.
+        padding: elements added on both sides of each spatial dimension, in the same form; "valid" adds none; "same" adds as many
+            as the result needs to have the size of the input, and takes no stride but 1. Default: 0.
+        dilation: distance between two elements of the kernel, in the same form. Default: 1.
+        groups: splits the channels into groups that do not see each other; `groups=in_channels` is a depthwise convolution.
+            Default: 1.
+        bias: whether to add a learned bias to each output channel. Default: True.
+        padding_mode: what the padding holds: "zeros", "reflect", "replicate" or "circular". Default: "zeros".
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Shape:
+        input: `(N, in_channels, D, H, W)` or `(in_channels, D, H, W)`, of the dtype of the weight.
+        result: `(N, out_channels, D_out, H_out, W_out)` or `(out_channels, D_out, H_out, W_out)`.
+
+    Attributes:
+        weight: `(out_channels, in_channels / groups, KD, KH, KW)`, initially uniform in +-1/sqrt(fan_in), where fan_in is the
+            number of elements of one kernel.
+        bias: `(out_channels,)`, initialized in the same way; None with bias=False.
+
+    Raises:
+        ValueError: `groups` does not divide the channels; an unknown `padding` or `padding_mode`; "same" with a stride.
+        RuntimeError: the input has the wrong number of dimensions or channels, or is smaller than the kernel.
+
+    Example:
+        >>> import pellucid as torch
+        >>> conv = torch.nn.Conv3d(1, 4, kernel_size=(1, 3, 3), padding=(0, 1, 1))
+        >>> conv(torch.ones(1, 1, 5, 8, 8)).shape
+        torch.Size([1, 4, 5, 8, 8])
+    """
 
     _dims = 3
 
@@ -239,19 +352,151 @@ _TRANSPOSED = {1: "conv_transpose1d", 2: "conv_transpose2d", 3: "conv_transpose3
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """Transposed 1-d convolution, which is the gradient of Conv1d with respect to its input; `forward(input, output_size=None)`."""
+    """Transposed 1-d convolution over (N, C, L) or (C, L): maps in the opposite direction of Conv1d, often to upsample.
+
+    Each input element adds a copy of the kernel, times the element, to the result. This is the gradient of Conv1d with respect
+    to its input; it is not its inverse. The size of each spatial dimension becomes
+
+        (size - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1
+
+    Args:
+        in_channels: channels of the input; divisible by `groups`.
+        out_channels: channels of the result; divisible by `groups`.
+        kernel_size: size of the kernels: a number, or a tuple of one.
+        stride: distance between the copies of two neighbours, in the same form. Default: 1.
+        padding: elements cut off on both sides of the result, in the same form. Default: 0.
+        output_padding: size added at the end of each dimension. Several sizes give the same size under a Conv1d with a stride;
+            this chooses one of them. Smaller than the stride or the dilation. Default: 0.
+        groups: splits the channels into groups that do not see each other. Default: 1.
+        bias: whether to add a learned bias to each output channel. Default: True.
+        dilation: distance between two elements of the kernel, in the same form. Default: 1.
+        padding_mode: "zeros" only.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Call it as `layer(input)` or as `layer(input, output_size)`, which chooses `output_padding` for the spatial sizes that you
+    ask for.
+
+    Shape:
+        input: `(N, in_channels, L)` or `(in_channels, L)`, of the dtype of the weight.
+        result: `(N, out_channels, L_out)` or `(out_channels, L_out)`.
+
+    Attributes:
+        weight: `(in_channels, out_channels / groups, K)`, initially uniform in +-1/sqrt(fan_in), with fan_in the number of
+            elements of `weight[0]`.
+        bias: `(out_channels,)`, initialized in the same way; None with bias=False.
+
+    Raises:
+        ValueError: `groups` does not divide the channels; another padding mode; an `output_size` that no output padding gives.
+        RuntimeError: the input has the wrong number of dimensions or channels; `output_padding` is too large.
+
+    Source: Zeiler et al., "Deconvolutional networks", 2010.
+
+    Example:
+        >>> import pellucid as torch
+        >>> up = torch.nn.ConvTranspose1d(4, 2, kernel_size=2, stride=2)
+        >>> up(torch.ones(1, 4, 8)).shape
+        torch.Size([1, 2, 16])
+    """
 
     _dims = 1
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """Transposed 2-d convolution, which is the gradient of Conv2d with respect to its input; `forward(input, output_size=None)`."""
+    """Transposed 2-d convolution over (N, C, H, W) or (C, H, W): maps in the opposite direction of Conv2d, often to upsample.
+
+    Each input element adds a copy of the kernel, times the element, to the result. This is the gradient of Conv2d with respect
+    to its input; it is not its inverse. The size of each spatial dimension becomes
+
+        (size - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1
+
+    Args:
+        in_channels: channels of the input; divisible by `groups`.
+        out_channels: channels of the result; divisible by `groups`.
+        kernel_size: size of the kernels: a number for both dimensions, or a pair (height, width).
+        stride: distance between the copies of two neighbours, in the same form. Default: 1.
+        padding: elements cut off on both sides of the result, in the same form. Default: 0.
+        output_padding: size added at the end of each dimension. Several sizes give the same size under a Conv2d with a stride;
+            this chooses one of them. Smaller than the stride or the dilation. Default: 0.
+        groups: splits the channels into groups that do not see each other. Default: 1.
+        bias: whether to add a learned bias to each output channel. Default: True.
+        dilation: distance between two elements of the kernel, in the same form. Default: 1.
+        padding_mode: "zeros" only.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Call it as `layer(input)` or as `layer(input, output_size)`, which chooses `output_padding` for the spatial sizes that you
+    ask for.
+
+    Shape:
+        input: `(N, in_channels, H, W)` or `(in_channels, H, W)`, of the dtype of the weight.
+        result: `(N, out_channels, H_out, W_out)` or `(out_channels, H_out, W_out)`.
+
+    Attributes:
+        weight: `(in_channels, out_channels / groups, KH, KW)`, initially uniform in +-1/sqrt(fan_in), with fan_in the number of
+            elements of `weight[0]`.
+        bias: `(out_channels,)`, initialized in the same way; None with bias=False.
+
+    Raises:
+        ValueError: `groups` does not divide the channels; another padding mode; an `output_size` that no output padding gives.
+        RuntimeError: the input has the wrong number of dimensions or channels; `output_padding` is too large.
+
+    Source: Zeiler et al., "Deconvolutional networks", 2010.
+
+    Example:
+        >>> import pellucid as torch
+        >>> up = torch.nn.ConvTranspose2d(4, 2, kernel_size=2, stride=2)
+        >>> up(torch.ones(1, 4, 8, 8)).shape
+        torch.Size([1, 2, 16, 16])
+    """
 
     _dims = 2
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """Transposed 3-d convolution, which is the gradient of Conv3d with respect to its input; `forward(input, output_size=None)`."""
+    """Transposed 3-d convolution over (N, C, D, H, W) or (C, D, H, W): maps in the opposite direction of Conv3d, often to upsample.
+
+    Each input element adds a copy of the kernel, times the element, to the result. This is the gradient of Conv3d with respect
+    to its input; it is not its inverse. The size of each spatial dimension becomes
+
+        (size - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1
+
+    Args:
+        in_channels: channels of the input; divisible by `groups`.
+        out_channels: channels of the result; divisible by `groups`.
+        kernel_size: size of the kernels: a number for all three dimensions, or a triple (depth, height, width).
+        stride: distance between the copies of two neighbours, in the same form. Default: 1.
+        padding: elements cut off on both sides of the result, in the same form. Default: 0.
+        output_padding: size added at the end of each dimension. Several sizes give the same size under a Conv3d with a stride;
+            this chooses one of them. Smaller than the stride or the dilation. Default: 0.
+        groups: splits the channels into groups that do not see each other. Default: 1.
+        bias: whether to add a learned bias to each output channel. Default: True.
+        dilation: distance between two elements of the kernel, in the same form. Default: 1.
+        padding_mode: "zeros" only.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Call it as `layer(input)` or as `layer(input, output_size)`, which chooses `output_padding` for the spatial sizes that you
+    ask for.
+
+    Shape:
+        input: `(N, in_channels, D, H, W)` or `(in_channels, D, H, W)`, of the dtype of the weight.
+        result: `(N, out_channels, D_out, H_out, W_out)` or `(out_channels, D_out, H_out, W_out)`.
+
+    Attributes:
+        weight: `(in_channels, out_channels / groups, KD, KH, KW)`, initially uniform in +-1/sqrt(fan_in), with fan_in the number
+            of elements of `weight[0]`.
+        bias: `(out_channels,)`, initialized in the same way; None with bias=False.
+
+    Raises:
+        ValueError: `groups` does not divide the channels; another padding mode; an `output_size` that no output padding gives.
+        RuntimeError: the input has the wrong number of dimensions or channels; `output_padding` is too large.
+
+    Source: Zeiler et al., "Deconvolutional networks", 2010.
+
+    Example:
+        >>> import pellucid as torch
+        >>> up = torch.nn.ConvTranspose3d(4, 2, kernel_size=2, stride=2)
+        >>> up(torch.ones(1, 4, 8, 8, 8)).shape
+        torch.Size([1, 2, 16, 16, 16])
+    """
 
     _dims = 3
 
@@ -277,6 +522,11 @@ class _LazyConv(LazyModuleMixin):
 
     _bias_place = 5
 
+    def reset_parameters(self) -> None:
+        """Nothing before the first call; afterwards as in the ordinary module."""
+        if not self.has_uninitialized_params() and self.in_channels != 0:  # type: ignore[attr-defined]
+            super().reset_parameters()  # type: ignore[misc]
+
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Take the channels from the input and draw initial values."""
         if not self.has_uninitialized_params():
@@ -298,36 +548,132 @@ class _LazyConv(LazyModuleMixin):
 
 
 class LazyConv1d(_LazyConv, Conv1d):
-    """Conv1d whose `in_channels` is inferred at the first call."""
+    """Conv1d whose `in_channels` is inferred at the first call.
+
+    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and the module becomes a Conv1d.
+    Run one batch through it before you count the parameters; an optimizer may be made earlier.
+
+    Args:
+        out_channels, kernel_size, stride, padding, ...: all arguments of Conv1d but `in_channels`, in the same order.
+
+    Raises:
+        RuntimeError: the first input has neither 2 nor 3 dimensions.
+
+    Example:
+        >>> import pellucid as torch
+        >>> layer = torch.nn.LazyConv1d(8, kernel_size=3)
+        >>> layer(torch.ones(2, 5, 6)).shape, layer.in_channels
+        (torch.Size([2, 8, 4]), 5)
+    """
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyConv, Conv2d):
-    """Conv2d whose `in_channels` is inferred at the first call."""
+    """Conv2d whose `in_channels` is inferred at the first call.
+
+    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and the module becomes a Conv2d.
+    Run one batch through it before you count the parameters; an optimizer may be made earlier.
+
+    Args:
+        out_channels, kernel_size, stride, padding, ...: all arguments of Conv2d but `in_channels`, in the same order.
+
+    Raises:
+        RuntimeError: the first input has neither 3 nor 4 dimensions.
+
+    Example:
+        >>> import pellucid as torch
+        >>> layer = torch.nn.LazyConv2d(8, kernel_size=3)
+        >>> layer(torch.ones(2, 5, 6, 6)).shape, layer.in_channels
+        (torch.Size([2, 8, 4, 4]), 5)
+    """
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyConv, Conv3d):
-    """Conv3d whose `in_channels` is inferred at the first call."""
+    """Conv3d whose `in_channels` is inferred at the first call.
+
+    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and the module becomes a Conv3d.
+    Run one batch through it before you count the parameters; an optimizer may be made earlier.
+
+    Args:
+        out_channels, kernel_size, stride, padding, ...: all arguments of Conv3d but `in_channels`, in the same order.
+
+    Raises:
+        RuntimeError: the first input has neither 4 nor 5 dimensions.
+
+    Example:
+        >>> import pellucid as torch
+        >>> layer = torch.nn.LazyConv3d(8, kernel_size=3)
+        >>> layer(torch.ones(2, 5, 6, 6, 6)).shape, layer.in_channels
+        (torch.Size([2, 8, 4, 4, 4]), 5)
+    """
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyConv, ConvTranspose1d):
-    """ConvTranspose1d whose `in_channels` is inferred at the first call."""
+    """ConvTranspose1d whose `in_channels` is inferred at the first call.
+
+    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and the module becomes a
+    ConvTranspose1d. Run one batch through it before you count the parameters; an optimizer may be made earlier.
+
+    Args:
+        out_channels, kernel_size, stride, padding, ...: all arguments of ConvTranspose1d but `in_channels`, in the same order.
+
+    Raises:
+        RuntimeError: the first input has neither 2 nor 3 dimensions.
+
+    Example:
+        >>> import pellucid as torch
+        >>> layer = torch.nn.LazyConvTranspose1d(8, kernel_size=3)
+        >>> layer(torch.ones(2, 5, 6)).shape, layer.in_channels
+        (torch.Size([2, 8, 8]), 5)
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConv, ConvTranspose2d):
-    """ConvTranspose2d whose `in_channels` is inferred at the first call."""
+    """ConvTranspose2d whose `in_channels` is inferred at the first call.
+
+    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and the module becomes a
+    ConvTranspose2d. Run one batch through it before you count the parameters; an optimizer may be made earlier.
+
+    Args:
+        out_channels, kernel_size, stride, padding, ...: all arguments of ConvTranspose2d but `in_channels`, in the same order.
+
+    Raises:
+        RuntimeError: the first input has neither 3 nor 4 dimensions.
+
+    Example:
+        >>> import pellucid as torch
+        >>> layer = torch.nn.LazyConvTranspose2d(8, kernel_size=3)
+        >>> layer(torch.ones(2, 5, 6, 6)).shape, layer.in_channels
+        (torch.Size([2, 8, 8, 8]), 5)
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConv, ConvTranspose3d):
-    """ConvTranspose3d whose `in_channels` is inferred at the first call."""
+    """ConvTranspose3d whose `in_channels` is inferred at the first call.
+
+    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and the module becomes a
+    ConvTranspose3d. Run one batch through it before you count the parameters; an optimizer may be made earlier.
+
+    Args:
+        out_channels, kernel_size, stride, padding, ...: all arguments of ConvTranspose3d but `in_channels`, in the same order.
+
+    Raises:
+        RuntimeError: the first input has neither 4 nor 5 dimensions.
+
+    Example:
+        >>> import pellucid as torch
+        >>> layer = torch.nn.LazyConvTranspose3d(8, kernel_size=3)
+        >>> layer(torch.ones(2, 5, 6, 6, 6)).shape, layer.in_channels
+        (torch.Size([2, 8, 8, 8, 8]), 5)
+    """
 
     cls_to_become = ConvTranspose3d

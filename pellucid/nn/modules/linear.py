@@ -16,7 +16,19 @@ from .module import Module
 
 
 class Identity(Module):
-    """Returns its input. The constructor ignores its arguments."""
+    """Returns its input. It takes the place of a layer that you want to remove or make optional.
+
+    Args:
+        args, kwargs: ignored, so that the arguments of the layer that it replaces may stay.
+
+    Shape:
+        input: anything; the result is the same object.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.Identity(54, unused=True)(torch.tensor([1.0, 2.0]))
+        tensor([1., 2.])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -26,18 +38,29 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """A linear layer: `y = x @ weight.T + bias`, from (*, in_features) to (*, out_features).
+    """A linear layer, also known as dense or fully connected: `y = x @ weight.T + bias`.
+
+    It acts on the last dimension of the input; all others are batch dimensions.
 
     Args:
         in_features: size of the last dimension of the input.
-        out_features: size of the last dimension of the output.
-        bias: whether to add a learned bias.
+        out_features: size of the last dimension of the result.
+        bias: whether to add a learned bias. Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Shape:
+        input: `(*, in_features)` with any number of dimensions in front, of the dtype of the weight.
+        result: `(*, out_features)`.
 
     Attributes:
         weight: of shape (out_features, in_features), initially uniform in +-1/sqrt(in_features).
         bias: of shape (out_features,), initialized in the same way; None with bias=False.
 
-    The gradients of a loss L are `dL/dx = dL/dy @ weight`, `dL/dweight = dL/dy.T @ x` and `dL/dbias`, the sum of dL/dy over the rows.
+    Raises:
+        RuntimeError: the last dimension of the input is not `in_features`, or the dtypes differ.
+
+    The gradients of a loss L are `dL/dx = dL/dy @ weight`, `dL/dweight = dL/dy.T @ x` and `dL/dbias`, the sum of dL/dy over the
+    rows.
 
     Example:
         >>> import pellucid as torch
@@ -84,7 +107,31 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class Bilinear(Module):
-    """A bilinear map of two inputs: `x1^T A_k x2 + b_k` for each output feature k."""
+    """A bilinear layer with two inputs: `y[k] = x1^T weight[k] x2 + bias[k]` for each output feature k.
+
+    Args:
+        in1_features: size of the last dimension of the first input.
+        in2_features: size of the last dimension of the second input.
+        out_features: size of the last dimension of the result.
+        bias: whether to add a learned bias. Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Shape:
+        input1, input2: `(*, in1_features)` and `(*, in2_features)`, with the same dimensions in front.
+        result: `(*, out_features)`.
+
+    Attributes:
+        weight: `(out_features, in1_features, in2_features)`, initially uniform in +-1/sqrt(in1_features).
+        bias: `(out_features,)`, initialized in the same way; None with bias=False.
+
+    Raises:
+        ValueError: `in1_features` is not positive.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.Bilinear(3, 4, 2)(torch.ones(5, 3), torch.ones(5, 4)).shape
+        torch.Size([5, 2])
+    """
 
     weight: Tensor
     bias: Tensor | None
@@ -123,7 +170,26 @@ class Bilinear(Module):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """Linear whose `in_features` is inferred from the first input."""
+    """Linear whose `in_features` is inferred from the first input.
+
+    Until the first call `weight` and `bias` have no shape. That call creates and initializes them, and the module becomes a
+    Linear. Run one batch through it before you count the parameters; an optimizer may be made earlier.
+
+    Args:
+        out_features: size of the last dimension of the result.
+        bias: whether to add a learned bias. Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Shape:
+        input: `(*, in_features)`, where the first input decides `in_features`.
+        result: `(*, out_features)`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> layer = torch.nn.LazyLinear(2)
+        >>> layer(torch.ones(5, 3)).shape, layer.in_features
+        (torch.Size([5, 2]), 3)
+    """
 
     cls_to_become = Linear
     weight: Any

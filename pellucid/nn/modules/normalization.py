@@ -21,12 +21,31 @@ def _shape(normalized_shape: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(Module):
-    """Layer normalization: normalizes over the last dimensions, then applies a learned scale and shift.
+    """Layer normalization: zero mean and unit variance over the last dimensions, then a learned scale and shift.
+
+    For each sample, with mean and variance over the dimensions of `normalized_shape`
+
+        y = (x - mean) / sqrt(var + eps) * weight + bias
+
+    where the variance is divided by the count, without correction. Training and evaluation mode do the same.
 
     Args:
-        normalized_shape: sizes of the last dimensions.
-        eps: added to the variance.
-        elementwise_affine: learn scale and shift; bias: learn the shift.
+        normalized_shape: sizes of the last dimensions, a tuple or, for one dimension, a number.
+        eps: added to the variance. Default: 1e-5.
+        elementwise_affine: whether to learn scale and shift, one number for each normalized element. Default: True.
+        bias: whether to learn the shift, where `elementwise_affine` is set. Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Shape:
+        input: `(*, *normalized_shape)`.
+        result: as the input.
+
+    Attributes:
+        weight: of shape `normalized_shape`, initially 1; None with elementwise_affine=False.
+        bias: of shape `normalized_shape`, initially 0; None without.
+
+    Raises:
+        RuntimeError: the input does not end with `normalized_shape`.
 
     Source: Ba, Kiros, Hinton, "Layer normalization", 2016.
 
@@ -34,6 +53,8 @@ class LayerNorm(Module):
         >>> import pellucid as torch
         >>> torch.nn.LayerNorm(4)
         LayerNorm((4,), eps=1e-05, elementwise_affine=True, bias=True)
+        >>> torch.nn.LayerNorm(2)(torch.tensor([[1.0, 3.0]]))
+        tensor([[-1.0000,  1.0000]], grad_fn=<NativeLayerNormBackward0>)
     """
 
     weight: Any
@@ -74,9 +95,32 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """RMS normalization: divides by the root mean square over the last dimensions, then applies a learned scale.
+    """RMS normalization: `y = x / sqrt(mean(x^2) + eps) * weight`, with the mean over the last dimensions.
+
+    Compared with LayerNorm, it neither subtracts the mean nor adds a shift.
+
+    Args:
+        normalized_shape: sizes of the last dimensions, a tuple or, for one dimension, a number.
+        eps: added to the mean of squares; None: the machine epsilon of the dtype. Default: None.
+        elementwise_affine: whether to learn the scale, one number for each normalized element. Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Shape:
+        x: `(*, *normalized_shape)`.
+        result: as the input.
+
+    Attributes:
+        weight: of shape `normalized_shape`, initially 1; None with elementwise_affine=False.
+
+    Raises:
+        RuntimeError: the input does not end with `normalized_shape`.
 
     Source: Zhang, Sennrich, "Root mean square layer normalization", 2019.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.RMSNorm(2, elementwise_affine=False)(torch.tensor([[1.0, 7.0]]))
+        tensor([[0.2000, 1.4000]])
     """
 
     weight: Any
@@ -110,9 +154,40 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Group normalization: normalizes groups of channels of (N, C, *), sample by sample.
+    """Group normalization: normalizes each group of channels of each sample, then applies a learned scale and shift.
+
+    The channels are split into `num_groups` groups of neighbours. For each group of each sample
+
+        y = (x - mean) / sqrt(var + eps) * weight + bias
+
+    where the variance is divided by the count, without correction. `num_groups=1` normalizes each sample as a whole,
+    `num_groups=num_channels` each channel, as InstanceNorm does. Training and evaluation mode do the same.
+
+    Args:
+        num_groups: number of groups; a divisor of `num_channels`.
+        num_channels: number of channels, C.
+        eps: added to the variance. Default: 1e-5.
+        affine: whether to learn scale and shift, one number for each channel. Default: True.
+        bias: whether to learn the shift, where `affine` is set. Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Shape:
+        input: `(N, C, *)`.
+        result: as the input.
+
+    Attributes:
+        weight, bias: scale and shift, `(C,)`, initially 1 and 0; None with affine=False.
+
+    Raises:
+        ValueError: `num_groups` is not positive or does not divide `num_channels`.
+        RuntimeError: the input does not have C channels.
 
     Source: Wu, He, "Group normalization", 2018.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.GroupNorm(2, 6)(torch.ones(4, 6, 5, 5)).shape
+        torch.Size([4, 6, 5, 5])
     """
 
     weight: Any
@@ -156,9 +231,26 @@ class GroupNorm(Module):
 
 
 class LocalResponseNorm(Module):
-    """Divides by a power of the mean square over neighbouring channels.
+    """Local response normalization: divides by a power of the mean square over neighbouring channels.
+
+    `y[c] = x[c] / (k + alpha * mean(x[j]^2))^beta`, where j runs over `size` channels around c; those outside count as zeros.
+
+    Args:
+        size: number of neighbouring channels.
+        alpha: factor of the mean square. Default: 1e-4.
+        beta: the power. Default: 0.75.
+        k: added to the mean square. Default: 1.
+
+    Shape:
+        input: `(N, C, *)`.
+        result: as the input.
 
     Source: Krizhevsky, Sutskever, Hinton, "ImageNet classification with deep convolutional neural networks", 2012.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.LocalResponseNorm(2)(torch.ones(1, 4, 3, 3)).shape
+        torch.Size([1, 4, 3, 3])
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
@@ -178,7 +270,21 @@ class LocalResponseNorm(Module):
 class CrossMapLRN2d(Module):
     """Local response normalization of (N, C, H, W) over `size` neighbouring channels and the first one.
 
-    The gradient is that of the result. PyTorch 2.13's is not: it differs from finite differences.
+    `y[c] = x[c] / (k + alpha / size * sum(x[j]^2))^beta`, where j runs over the channels around c and the first channel. The
+    gradient is that of the result. PyTorch 2.13's is not: it differs from finite differences.
+
+    Args:
+        size: number of neighbouring channels.
+        alpha: factor of the mean square. Default: 1e-4.
+        beta: the power. Default: 0.75.
+        k: added to the mean square. Default: 1.
+
+    Shape:
+        input: `(N, C, H, W)`.
+        result: as the input.
+
+    Raises:
+        ValueError: the input does not have four dimensions.
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
