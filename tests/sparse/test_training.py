@@ -42,6 +42,9 @@ def test_the_gradient_of_bags(mode):
     np.testing.assert_allclose(*grads)
     with pytest.raises(ValueError, match="max mode does not support sparse weights"):
         torch.nn.functional.embedding_bag(torch.tensor([1]), w, torch.tensor([0]), mode="max", sparse=True)
+    with pytest.raises(ValueError, match="max mode does not support scaling the gradient by the frequency"):
+        torch.nn.functional.embedding_bag(torch.tensor([1]), w, torch.tensor([0]), mode="max", scale_grad_by_freq=True)
+    assert torch.embedding_bag(w, torch.tensor([1]), torch.tensor([0]), True, 2)[0].shape == (1, 3)  # not looked at there
 
 
 def test_sparse_and_dense_gradients_are_added_up():

@@ -61,6 +61,8 @@ from .conv import LazyConv3d as LazyConv3d
 from .conv import LazyConvTranspose1d as LazyConvTranspose1d
 from .conv import LazyConvTranspose2d as LazyConvTranspose2d
 from .conv import LazyConvTranspose3d as LazyConvTranspose3d
+from .distance import CosineSimilarity as CosineSimilarity
+from .distance import PairwiseDistance as PairwiseDistance
 from .dropout import AlphaDropout as AlphaDropout
 from .dropout import Dropout as Dropout
 from .dropout import Dropout1d as Dropout1d
@@ -79,7 +81,6 @@ from .linear import NonDynamicallyQuantizableLinear as NonDynamicallyQuantizable
 from .loss import BCELoss as BCELoss
 from .loss import BCEWithLogitsLoss as BCEWithLogitsLoss
 from .loss import CosineEmbeddingLoss as CosineEmbeddingLoss
-from .loss import CosineSimilarity as CosineSimilarity
 from .loss import CrossEntropyLoss as CrossEntropyLoss
 from .loss import CTCLoss as CTCLoss
 from .loss import GaussianNLLLoss as GaussianNLLLoss
@@ -95,7 +96,6 @@ from .loss import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
 from .loss import MultiMarginLoss as MultiMarginLoss
 from .loss import NLLLoss as NLLLoss
 from .loss import NLLLoss2d as NLLLoss2d
-from .loss import PairwiseDistance as PairwiseDistance
 from .loss import PoissonNLLLoss as PoissonNLLLoss
 from .loss import SmoothL1Loss as SmoothL1Loss
 from .loss import SoftMarginLoss as SoftMarginLoss

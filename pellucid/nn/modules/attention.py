@@ -15,14 +15,53 @@ from .module import Module
 
 
 class MultiheadAttention(Module):
-    """Multi-head attention of queries to keys and values.
+    """Multi-head attention: each query takes a weighted mean of the values, in several heads side by side.
+
+    Queries, keys and values are projected and split into heads of d = embed_dim / num_heads features. Each head computes
+
+        weights = softmax(q k^T / sqrt(d) + mask)
+        head    = dropout(weights) v
+
+    and a last projection maps the concatenated heads to the result.
 
     Args:
-        embed_dim: width of queries and results; num_heads: a divisor of it.
-        dropout: of attention weights, while training.
-        bias: biases in the projections; add_bias_kv: learned extra key and value; add_zero_attn: an extra key and value of zeros.
-        kdim, vdim: widths of keys and values (default: embed_dim).
-        batch_first: (B, L, E) instead of (L, B, E).
+        embed_dim: width of queries and results, E.
+        num_heads: number of heads; a divisor of `embed_dim`.
+        dropout: probability of dropout on the attention weights, while training. Default: 0.
+        bias: whether the projections have biases. Default: True.
+        add_bias_kv: whether to append a learned key and value to those given. Default: False.
+        add_zero_attn: whether to append a key and value of zeros. Default: False.
+        kdim, vdim: widths of keys and values; None: `embed_dim`.
+        batch_first: whether inputs and results are (B, L, E) instead of (L, B, E). Default: False.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Call it as `out, weights = attention(query, key, value, key_padding_mask, need_weights, attn_mask, average_attn_weights,
+    is_causal)`.
+
+    Shape:
+        query: `(L, B, E)`, with `batch_first` `(B, L, E)`, or `(L, E)` without a batch.
+        key, value: `(S, B, kdim)` and `(S, B, vdim)`, in the same layout.
+        key_padding_mask: `(B, S)` or `(S,)`, True where a key is padding and gets no weight; a float mask is added to the
+            scores.
+        attn_mask: `(L, S)` or `(B * num_heads, L, S)`, True where attention is forbidden; a float mask is added to the scores.
+        out: in the shape of the query.
+        weights: `(B, L, S)`, the mean over the heads; `(B, num_heads, L, S)` with average_attn_weights=False; None with
+            need_weights=False, which is faster.
+
+    `is_causal=True` is a hint that `attn_mask` is the causal mask, which must be given all the same. With `need_weights`, a
+    query whose keys are all masked gives NaN.
+
+    Attributes:
+        in_proj_weight: `(3 * E, E)`, the projections of queries, keys and values below each other, initialized by
+            `xavier_uniform_`; None where `kdim` or `vdim` differ from E. Then there are q_proj_weight, k_proj_weight and
+            v_proj_weight.
+        in_proj_bias: `(3 * E,)`, initially 0.
+        out_proj: the Linear of the result, its bias initially 0.
+
+    Raises:
+        ValueError: `embed_dim` or `num_heads` is not positive.
+        AssertionError: `num_heads` does not divide `embed_dim`; inputs or masks of wrong shapes.
+        RuntimeError: an `attn_mask` of the wrong size; `is_causal` without a mask.
 
     Source: Vaswani et al., "Attention is all you need", 2017.
 

@@ -10,6 +10,7 @@ from typing import Any
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, ArgumentValueError, OperationError
 from .. import functional as F
+from .distance import PairwiseDistance
 from .linear import Linear
 from .module import Module
 
@@ -47,14 +48,33 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """Mean absolute error: |input - target|."""
+    """Mean absolute error: `|input - target|`, averaged over all elements.
+
+    Args:
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+
+    Shape:
+        input, target: any shape, the same for both. The result is a scalar; of that shape with reduction="none".
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.L1Loss()(torch.tensor([1.0, 4.0]), torch.tensor([1.0, 1.0]))
+        tensor(1.5000)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class MSELoss(_Loss):
-    """Mean squared error: (input - target)^2.
+    """Mean squared error: `(input - target)^2`, averaged over all elements.
+
+    Args:
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+
+    Shape:
+        input, target: any shape, the same for both. The result is a scalar; of that shape with reduction="none". Shapes that
+            differ but broadcast give a warning.
 
     Example:
         >>> import pellucid as torch
@@ -67,7 +87,30 @@ class MSELoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Negative log-likelihood: -input[target], where `input` (N, C, ...) holds log-probabilities and `target` class numbers (int64)."""
+    """Negative log-likelihood of class labels: `-weight[target] * input[target]`, for the log-probabilities of a log_softmax.
+
+    Args:
+        weight: `(C,)`, one factor for each class. The mean is then weighted: the sum of the losses divided by the sum of the
+            factors.
+        ignore_index: label without a loss, which the mean does not count. Default: -100.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+
+    Shape:
+        input: log-probabilities, `(N, C)`, `(C,)` or `(N, C, d1, ...)`.
+        target: class numbers from 0 to C - 1, int64, `(N,)`, `()` or `(N, d1, ...)`.
+        result: a scalar; of the shape of the target with reduction="none".
+
+    Raises:
+        IndexError: a label out of range.
+        ValueError: batch sizes differ.
+        RuntimeError: wrong dtypes or shapes.
+
+    Example:
+        >>> import pellucid as torch
+        >>> logp = torch.log_softmax(torch.tensor([[2.0, 0.0, 0.0]]), 1)
+        >>> torch.nn.NLLLoss()(logp, torch.tensor([0]))
+        tensor(0.2395)
+    """
 
     def __init__(
         self,
@@ -101,12 +144,35 @@ class NLLLoss2d(NLLLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """Cross-entropy of raw scores: `input` is (N, C, ...), `target` holds class numbers or class probabilities.
+    """Cross-entropy between raw scores and classes: log_softmax and negative log-likelihood in one.
+
+    For a class number t, `loss = -weight[t] * log(exp(x[t]) / sum(exp(x)))`; for probabilities p, `loss = -sum(weight * p *
+    log_softmax(x))`.
 
     Args:
-        weight: one factor for each class.
-        ignore_index: class without a loss.
-        label_smoothing: share of the target spread over all classes.
+        weight: `(C,)`, one factor for each class. The mean over class numbers is then weighted: divided by the sum of the
+            factors.
+        ignore_index: class number without a loss, which the mean does not count. Default: -100.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        label_smoothing: share of the target spread evenly over all classes, in [0, 1]. Default: 0.
+
+    Shape:
+        input: scores before any softmax, `(N, C)`, `(C,)` or `(N, C, d1, ...)`.
+        target: class numbers, int64, `(N,)`, `()` or `(N, d1, ...)`; or probabilities, floating point, in the shape of the
+            input.
+        result: a scalar; with reduction="none" `(N, d1, ...)`, the shape of the class numbers.
+
+    Raises:
+        IndexError: a class number out of range.
+        ValueError: batch sizes differ.
+        RuntimeError: wrong dtypes or shapes; `label_smoothing` outside [0, 1].
+
+    Source: Szegedy et al., "Rethinking the inception architecture for computer vision", 2016 (label smoothing).
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.CrossEntropyLoss()(torch.tensor([[2.0, 0.0, 0.0]]), torch.tensor([0]))
+        tensor(0.2395)
     """
 
     def __init__(
@@ -130,12 +196,26 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """Cross-entropy loss with its linear layer included.
+    """Cross-entropy loss with its linear layer included: `cross_entropy(linear(input), target)`.
 
     Args:
-        in_features, num_classes, bias: of the layer; out_features: further dimensions of its result.
-        weight, ignore_index, label_smoothing: as in CrossEntropyLoss.
+        in_features: size of the last dimension of the input.
+        num_classes: number of classes, C.
+        out_features: further dimensions of the layer's result, after the classes. Default: ().
+        bias: whether the layer has a bias. Default: False.
+        device, dtype: of the layer's parameters.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean".
+        weight: `(C,)`, one factor for each class.
+        ignore_index: class number without a loss. Default: None.
+        label_smoothing: share of the target spread evenly over all classes, in [0, 1]. Default: 0.
         options: how PyTorch computes it in parts; accepted.
+
+    Shape:
+        input: `(N, in_features)`.
+        target: class numbers, int64, `(N, *out_features)`.
+
+    Raises:
+        RuntimeError: a weight of the wrong shape; `label_smoothing` outside [0, 1].
     """
 
     def __init__(
@@ -184,7 +264,22 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Poisson negative log-likelihood: exp(input) - target * input, or with log_input=False input - target * log(input + eps)."""
+    """Poisson negative log-likelihood: `exp(input) - target * input`, where the input is the logarithm of the rate.
+
+    Args:
+        log_input: False: the input is the rate itself, `input - target * log(input + eps)`. Default: True.
+        full: whether to add Stirling's approximation of log(target!), for targets above 1. Default: False.
+        eps: keeps the logarithm finite, with log_input=False. Default: 1e-8.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+
+    Shape:
+        input, target: any shape, the same for both. The result is a scalar; of that shape with reduction="none".
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.PoissonNLLLoss()(torch.tensor([0.0]), torch.tensor([2.0]))
+        tensor(1.)
+    """
 
     def __init__(
         self,
@@ -207,7 +302,24 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Gaussian negative log-likelihood: (log(var) + (input - target)^2 / var) / 2."""
+    """Gaussian negative log-likelihood: `(log(var) + (input - target)^2 / var) / 2`, with `var` at least `eps`.
+
+    Args:
+        full: whether to add the constant log(2 pi) / 2. Default: False.
+        eps: lower bound of the variance; it does not change the gradient. Default: 1e-6.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean".
+
+    Call it as `loss(input, target, var)`.
+
+    Shape:
+        input, target: `(N, *)`, means and observations.
+        var: variances in the same shape, or with 1 as last dimension, or without it; or a number.
+
+    Raises:
+        ValueError: a negative variance; shapes that do not fit.
+
+    Source: Nix, Weigend, "Estimating the mean and variance of the target probability distribution", 1994.
+    """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
@@ -219,7 +331,22 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """Kullback-Leibler divergence: target * (log(target) - input), where `input` holds log-probabilities; also reduction="batchmean"."""
+    """Kullback-Leibler divergence: `target * (log(target) - input)`, where the input holds log-probabilities.
+
+    Args:
+        reduction: "batchmean" divides the sum by the batch size, which is the divergence as it is defined; "mean" divides it by
+            the number of all elements; also "sum" and "none". Default: "mean".
+        log_target: whether the target holds log-probabilities, too. Default: False.
+
+    Shape:
+        input, target: any shape, the same for both. The result is a scalar; of that shape with reduction="none".
+
+    Example:
+        >>> import pellucid as torch
+        >>> p = torch.tensor([[0.5, 0.5]])
+        >>> torch.nn.KLDivLoss(reduction="batchmean")(torch.log(torch.tensor([[0.25, 0.75]])), p)
+        tensor(0.1438)
+    """
 
     def __init__(
         self,
@@ -236,14 +363,54 @@ class KLDivLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """Binary cross-entropy of probabilities (the output of a sigmoid)."""
+    """Binary cross-entropy of probabilities: `-(target * log(input) + (1 - target) * log(1 - input))`.
+
+    The logarithms are at least -100, so the loss stays finite. BCEWithLogitsLoss takes scores and is more precise.
+
+    Args:
+        weight: factors that broadcast with the input.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+
+    Shape:
+        input: probabilities in [0, 1], such as those of a sigmoid; any shape.
+        target: numbers in [0, 1] in the same shape, floating point.
+
+    Raises:
+        ValueError: the shapes differ.
+        RuntimeError: an input outside [0, 1].
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.5]), torch.tensor([1.0, 0.0]))
+        tensor(0.6931)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Sigmoid and binary cross-entropy in one, numerically stable: takes raw scores; `pos_weight` multiplies the loss of positive targets."""
+    """Binary cross-entropy of raw scores: sigmoid and BCELoss in one, numerically stable.
+
+    `loss = -(pos_weight * target * log(sigmoid(input)) + (1 - target) * log(1 - sigmoid(input)))`
+
+    Args:
+        weight: factors that broadcast with the input.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        pos_weight: factor of the positive targets, broadcast with the target; above 1 it raises recall.
+
+    Shape:
+        input: scores before the sigmoid, any shape.
+        target: numbers in [0, 1] in the same shape, floating point.
+
+    Raises:
+        ValueError: the shapes differ.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0, 0.0]), torch.tensor([1.0, 0.0]))
+        tensor(0.6931)
+    """
 
     def __init__(
         self,
@@ -264,7 +431,16 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """Hinge loss for embeddings: input where target is 1, max(0, margin - input) where it is -1."""
+    """Hinge loss for distances: `input` where the target is 1, `max(0, margin - input)` where it is -1.
+
+    Args:
+        margin: distance beyond which dissimilar pairs cost nothing. Default: 1.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+
+    Shape:
+        input, target: any shape, the same for both. The result is a scalar; of that shape with reduction="none". The target
+            holds 1 and -1.
+    """
 
     def __init__(
         self,
@@ -281,14 +457,36 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Multi-label hinge loss between the classes listed in `target` (padded with -1) and all others."""
+    """Multi-label hinge loss: the sum of `max(0, 1 - (x[t] - x[c])) / C` over the labels t and all classes c that are not labels.
+
+    Args:
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+
+    Shape:
+        input: scores, `(N, C)` or `(C,)`.
+        target: the labels of each sample, int64, in the same shape; those from the first -1 on are ignored.
+        result: a scalar; `(N,)` or `()` with reduction="none".
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class SmoothL1Loss(_Loss):
-    """Smooth L1 loss of input - target: quadratic below `beta`, linear above."""
+    """Smooth L1 loss, with d = input - target: `d^2 / (2 beta)` where |d| < beta, else `|d| - beta / 2`.
+
+    Args:
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        beta: where the two forms meet; 0 gives L1Loss. Default: 1.
+
+    Shape:
+        input, target: any shape, the same for both. The result is a scalar; of that shape with reduction="none".
+
+    Raises:
+        RuntimeError: a negative beta.
+
+    Source: Girshick, "Fast R-CNN", 2015.
+    """
 
     def __init__(
         self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0
@@ -301,7 +499,20 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Huber loss of input - target: quadratic below `delta`, linear above with slope `delta`."""
+    """Huber loss, with d = input - target: `d^2 / 2` where |d| <= delta, else `delta * (|d| - delta / 2)`.
+
+    Args:
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean".
+        delta: where the two forms meet, and the slope beyond. Default: 1.
+
+    Shape:
+        input, target: any shape, the same for both. The result is a scalar; of that shape with reduction="none".
+
+    Raises:
+        TypeError: `delta` is not a number.
+
+    Source: Huber, "Robust estimation of a location parameter", 1964.
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -314,21 +525,49 @@ class HuberLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """Logistic loss: log(1 + exp(-target * input)) for targets 1 and -1."""
+    """Logistic loss: `log(1 + exp(-target * input))` for targets 1 and -1.
+
+    Args:
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+
+    Shape:
+        input, target: any shape, the same for both. The result is a scalar; of that shape with reduction="none".
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """Mean binary cross-entropy of sigmoid(input) over the classes."""
+    """Multi-label loss: the binary cross-entropy of `sigmoid(input)`, averaged over the classes.
+
+    Args:
+        weight: `(C,)`, one factor for each class.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+
+    Shape:
+        input: scores, `(N, C)` or `(C,)`.
+        target: 0 or 1 for each class, in the same shape.
+        result: a scalar; `(N,)` or `()` with reduction="none".
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class CosineEmbeddingLoss(_Loss):
-    """Cosine embedding loss: 1 - cos(x1, x2) where target is 1, max(0, cos(x1, x2) - margin) where it is -1."""
+    """Cosine embedding loss: `1 - cos(x1, x2)` where the target is 1, `max(0, cos(x1, x2) - margin)` where it is -1.
+
+    Args:
+        margin: cosine below which dissimilar pairs cost nothing, usually 0 to 0.5. Default: 0.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+
+    Call it as `loss(input1, input2, target)`.
+
+    Shape:
+        input1, input2: `(N, D)` or `(D,)`.
+        target: 1 or -1, `(N,)` or `()`.
+    """
 
     def __init__(
         self,
@@ -345,7 +584,17 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """Margin ranking loss: max(0, -target * (input1 - input2) + margin)."""
+    """Margin ranking loss: `max(0, -target * (input1 - input2) + margin)`; target 1 ranks the first input higher, -1 the second.
+
+    Args:
+        margin: how far apart the inputs should be. Default: 0.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+
+    Call it as `loss(input1, input2, target)`.
+
+    Shape:
+        input1, input2, target: `(N,)` or `()`, the same for all.
+    """
 
     def __init__(
         self,
@@ -362,7 +611,21 @@ class MarginRankingLoss(_Loss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """Multi-class hinge loss: the mean over the classes of max(0, margin - input[target] + input[class])^p."""
+    """Multi-class hinge loss: the sum of `max(0, margin - x[t] + x[c])^p / C` over the classes c other than the label t.
+
+    Args:
+        p: 1 or 2. Default: 1.
+        margin: how far the label's score should exceed the others. Default: 1.
+        weight: `(C,)`, one factor for each label.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+
+    Shape:
+        input: scores, `(N, C)` or `(C,)`.
+        target: class numbers, int64, `(N,)` or `()`.
+
+    Raises:
+        ValueError: another p, or a weight that is not a vector.
+    """
 
     def __init__(
         self,
@@ -386,7 +649,23 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """Triplet loss: max(0, d(anchor, positive) - d(anchor, negative) + margin) with p-norm distances.
+    """Triplet loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)` with p-norm distances d.
+
+    Args:
+        margin: how much farther the negative should be; above 0. Default: 1.
+        p: of the norm. Default: 2.
+        eps: added to the differences. Default: 1e-6.
+        swap: whether d(positive, negative) takes the place of d(anchor, negative) where it is smaller. Default: False.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+
+    Call it as `loss(anchor, positive, negative)`.
+
+    Shape:
+        anchor, positive, negative: `(N, D)` or `(D,)`.
+        result: a scalar; `(N,)` or `()` with reduction="none".
+
+    Raises:
+        ValueError: `margin` is not positive.
 
     Source: Balntas et al., "Learning shallow convolutional feature descriptors with triplet losses", 2016.
     """
@@ -416,7 +695,19 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """TripletMarginLoss with any distance function (default: PairwiseDistance)."""
+    """Triplet loss with any distance: `max(0, d(anchor, positive) - d(anchor, negative) + margin)`.
+
+    Args:
+        distance_function: maps two tensors to their distances; None: PairwiseDistance.
+        margin: how much farther the negative should be; above 0. Default: 1.
+        swap: whether d(positive, negative) takes the place of d(anchor, negative) where it is smaller. Default: False.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean".
+
+    Call it as `loss(anchor, positive, negative)`, each `(N, *)`.
+
+    Raises:
+        ValueError: `margin` is not positive.
+    """
 
     def __init__(
         self,
@@ -443,6 +734,20 @@ class TripletMarginWithDistanceLoss(_Loss):
 class CTCLoss(_Loss):
     """Connectionist temporal classification: the negative log-probability of a label sequence, summed over all alignments.
 
+    Args:
+        blank: number of the blank class. Default: 0.
+        reduction: "mean" divides each loss by its target's length and takes the mean over the batch; also "sum" and "none".
+            Default: "mean".
+        zero_infinity: whether infinite losses, of inputs too short for their targets, become 0, with gradient 0. Default: False.
+
+    Call it as `loss(log_probs, targets, input_lengths, target_lengths)`.
+
+    Shape:
+        log_probs: log-probabilities, `(T, N, C)` or `(T, C)`.
+        targets: labels without blanks, `(N, S)` padded, or all one after the other, `(sum of target_lengths,)`.
+        input_lengths, target_lengths: `(N,)` or `()`, tensors or tuples.
+        result: a scalar; `(N,)` or `()` with reduction="none".
+
     Source: Graves et al., "Connectionist temporal classification", 2006.
     """
 
@@ -453,28 +758,3 @@ class CTCLoss(_Loss):
 
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
         return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)
-
-
-class PairwiseDistance(Module):
-    """Pairwise distance: the p-norm of x1 - x2 + eps over the last dimension."""
-
-    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
-        super().__init__()
-        self.norm = p
-        self.eps = eps
-        self.keepdim = keepdim
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
-
-
-class CosineSimilarity(Module):
-    """x1 . x2 / (|x1| |x2|) along a dimension."""
-
-    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
-        super().__init__()
-        self.dim = dim
-        self.eps = eps
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return F.cosine_similarity(x1, x2, self.dim, self.eps)

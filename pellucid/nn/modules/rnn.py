@@ -305,10 +305,49 @@ def _check_arguments(
 
 
 class RNN(RNNBase):
-    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of it, over sequences.
+    """A recurrent network: `h' = tanh(W_ih x + b_ih + W_hh h + b_hh)` at each time step of a sequence, in one or more layers.
 
-    Args (as positional arguments in this order, or keywords): input_size, hidden_size, num_layers, nonlinearity ("tanh" or "relu"),
-    bias, batch_first, dropout (between layers), bidirectional.
+    Args:
+        input_size: size of the input at each time step.
+        hidden_size: size of the hidden state.
+        num_layers: number of layers, each of which reads the outputs of the one below. Default: 1.
+        nonlinearity: "tanh" or "relu". The fourth positional argument. Default: "tanh".
+        bias: whether to add the learned biases. Default: True.
+        batch_first: whether input and output have the batch dimension in front, (B, T, size) instead of (T, B, size). It does
+            not change the states. Default: False.
+        dropout: probability of dropout on the outputs of each layer but the last, while training. Default: 0.
+        bidirectional: whether a second set of cells reads the sequence backwards; the outputs of both are concatenated. Default:
+            False.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Call it as `output, h_n = rnn(input, h_0)`; `h_0` is zeros when left out.
+
+    Shape:
+        input: `(T, B, input_size)`, with `batch_first` `(B, T, input_size)`, `(T, input_size)` without a batch, or a
+            PackedSequence.
+        h_0: `(D * num_layers, B, hidden_size)` with D = 2 if bidirectional, else 1; without a batch, no B.
+        output: the states of the last layer at all time steps, `(T, B, D * hidden_size)` or in the layout of the input.
+        h_n: the last state of each layer and direction, in the shape of `h_0`.
+
+    Attributes:
+        weight_ih_l[k]: `(hidden_size, input_size)` for layer k; above the first layer `(hidden_size, D * hidden_size)`.
+        weight_hh_l[k]: `(hidden_size, hidden_size)`.
+        bias_ih_l[k], bias_hh_l[k]: `(hidden_size,)`. All names end in `_reverse` for the backward direction. All parameters
+            start uniform in +-1/sqrt(hidden_size).
+
+    Raises:
+        ValueError: a size that is not positive, dropout outside [0, 1], an unknown nonlinearity, an input of the wrong number of
+            dimensions or dtype.
+        RuntimeError: input or states of the wrong size; an empty sequence.
+
+    Source: Elman, "Finding structure in time", 1990.
+
+    Example:
+        >>> import pellucid as torch
+        >>> rnn = torch.nn.RNN(3, 4, num_layers=2)
+        >>> output, h_n = rnn(torch.zeros(5, 2, 3))
+        >>> output.shape, h_n.shape
+        (torch.Size([5, 2, 4]), torch.Size([2, 2, 4]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -325,9 +364,51 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory over sequences; the state is a pair (h, c).
+    """Long short-term memory over sequences, in one or more layers; the state is a pair (h, c).
 
-    Args: as RNN's without nonlinearity, and proj_size: h is projected to this size.
+    At each time step, with sigmoid gates and `*` element by element
+
+        i = sigmoid(W_ii x + b_ii + W_hi h + b_hi)      what of g enters the cell
+        f = sigmoid(W_if x + b_if + W_hf h + b_hf)      what of the cell stays
+        g = tanh(W_ig x + b_ig + W_hg h + b_hg)         the candidate
+        o = sigmoid(W_io x + b_io + W_ho h + b_ho)      what of the cell is shown
+        c' = f * c + i * g
+        h' = o * tanh(c')                               with proj_size: W_hr times this
+
+    Args:
+        input_size: size of the input at each time step.
+        hidden_size: size of the hidden state.
+        num_layers: number of layers, each of which reads the outputs of the one below. Default: 1.
+        bias: whether to add the learned biases. Default: True.
+        batch_first: whether input and output have the batch dimension in front, (B, T, size) instead of (T, B, size). It does
+            not change the states. Default: False.
+        dropout: probability of dropout on the outputs of each layer but the last, while training. Default: 0.
+        bidirectional: whether a second set of cells reads the sequence backwards; the outputs of both are concatenated. Default:
+            False.
+        proj_size: size to which h is projected by a learned matrix; 0: no projection. Smaller than `hidden_size`. Default: 0.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Call it as `output, (h_n, c_n) = lstm(input, (h_0, c_0))`; the states are zeros when left out.
+
+    Shape:
+        input: `(T, B, input_size)`, with `batch_first` `(B, T, input_size)`, `(T, input_size)` without a batch, or a
+            PackedSequence.
+        h_0, h_n: `(D * num_layers, B, H)` with D = 2 if bidirectional, else 1, and H = proj_size or hidden_size; without a
+            batch, no B.
+        c_0, c_n: `(D * num_layers, B, hidden_size)`.
+        output: the h of the last layer at all time steps, `(T, B, D * H)` or in the layout of the input.
+
+    Attributes:
+        weight_ih_l[k]: `(4 * hidden_size, input_size)` for layer k; above the first layer `(4 * hidden_size, D * H)`.
+        weight_hh_l[k]: `(4 * hidden_size, H)`.
+        bias_ih_l[k], bias_hh_l[k]: `(4 * hidden_size,)`. All names end in `_reverse` for the backward direction. All parameters
+            start uniform in +-1/sqrt(hidden_size). The rows are those of i, f, g and o.
+        weight_hr_l[k]: `(proj_size, hidden_size)`, with `proj_size` only.
+
+    Raises:
+        ValueError: a size that is not positive, dropout outside [0, 1], `proj_size` not below `hidden_size`, an input of the
+            wrong number of dimensions or dtype.
+        RuntimeError: input or states of the wrong size; an empty sequence.
 
     Source: Hochreiter, Schmidhuber, "Long short-term memory", 1997; Sak, Senior, Beaufays, 2014 (projections).
 
@@ -343,9 +424,56 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units over sequences. Arguments as in RNN, without nonlinearity.
+    """Gated recurrent units over sequences, in one or more layers.
+
+    At each time step, with `*` element by element
+
+        r = sigmoid(W_ir x + b_ir + W_hr h + b_hr)      reset gate
+        z = sigmoid(W_iz x + b_iz + W_hz h + b_hz)      update gate
+        n = tanh(W_in x + b_in + r * (W_hn h + b_hn))   the candidate
+        h' = (1 - z) * n + z * h
+
+    The paper applies r to h before the product with W_hn; here it is applied after it, which lets all products with h be one.
+
+    Args:
+        input_size: size of the input at each time step.
+        hidden_size: size of the hidden state.
+        num_layers: number of layers, each of which reads the outputs of the one below. Default: 1.
+        bias: whether to add the learned biases. Default: True.
+        batch_first: whether input and output have the batch dimension in front, (B, T, size) instead of (T, B, size). It does
+            not change the states. Default: False.
+        dropout: probability of dropout on the outputs of each layer but the last, while training. Default: 0.
+        bidirectional: whether a second set of cells reads the sequence backwards; the outputs of both are concatenated. Default:
+            False.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Call it as `output, h_n = gru(input, h_0)`; `h_0` is zeros when left out.
+
+    Shape:
+        input: `(T, B, input_size)`, with `batch_first` `(B, T, input_size)`, `(T, input_size)` without a batch, or a
+            PackedSequence.
+        h_0: `(D * num_layers, B, hidden_size)` with D = 2 if bidirectional, else 1; without a batch, no B.
+        output: the states of the last layer at all time steps, `(T, B, D * hidden_size)` or in the layout of the input.
+        h_n: the last state of each layer and direction, in the shape of `h_0`.
+
+    Attributes:
+        weight_ih_l[k]: `(3 * hidden_size, input_size)` for layer k; above the first layer `(3 * hidden_size, D * hidden_size)`.
+        weight_hh_l[k]: `(3 * hidden_size, hidden_size)`.
+        bias_ih_l[k], bias_hh_l[k]: `(3 * hidden_size,)`. All names end in `_reverse` for the backward direction. All parameters
+            start uniform in +-1/sqrt(hidden_size). The rows are those of r, z and n.
+
+    Raises:
+        ValueError: a size that is not positive, dropout outside [0, 1], an input of the wrong number of dimensions or dtype.
+        RuntimeError: input or states of the wrong size; an empty sequence.
 
     Source: Cho et al., "Learning phrase representations using RNN encoder-decoder", 2014.
+
+    Example:
+        >>> import pellucid as torch
+        >>> gru = torch.nn.GRU(3, 4, bidirectional=True)
+        >>> output, h_n = gru(torch.zeros(5, 2, 3))
+        >>> output.shape, h_n.shape
+        (torch.Size([5, 2, 8]), torch.Size([2, 2, 4]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -420,7 +548,38 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN: maps (B, input_size) or (input_size,) and the state to the next state."""
+    """One time step of an RNN: `h' = tanh(W_ih x + b_ih + W_hh h + b_hh)`.
+
+    Args:
+        input_size: size of the input.
+        hidden_size: size of the hidden state.
+        bias: whether to add the learned biases. Default: True.
+        nonlinearity: "tanh" or "relu". Default: "tanh".
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Shape:
+        input: `(B, input_size)` or `(input_size,)`.
+        hx: the state, `(B, hidden_size)` or `(hidden_size,)`; zeros when left out.
+        result: the next state, in the shape of `hx`.
+
+    Attributes:
+        weight_ih, weight_hh: `(hidden_size, input_size)` and `(hidden_size, hidden_size)`, initially uniform in
+            +-1/sqrt(hidden_size).
+        bias_ih, bias_hh: `(hidden_size,)`, initialized in the same way; None with bias=False.
+
+    Raises:
+        ValueError: input or state of the wrong number of dimensions.
+        RuntimeError: input or state of the wrong size; an unknown nonlinearity.
+
+    Example:
+        >>> import pellucid as torch
+        >>> cell = torch.nn.RNNCell(3, 4)
+        >>> h = torch.zeros(2, 4)
+        >>> for x in torch.ones(5, 2, 3):
+        ...     h = cell(x, h)
+        >>> h.shape
+        torch.Size([2, 4])
+    """
 
     def __init__(
         self,
@@ -441,7 +600,38 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM: maps the input and (h, c) to the next (h, c)."""
+    """One time step of an LSTM: maps the input and the state (h, c) to the next (h, c).
+
+    With the sigmoid gates i, f, o and the candidate g, `c' = f * c + i * g` and `h' = o * tanh(c')`; see LSTM for their
+    formulas.
+
+    Args:
+        input_size: size of the input.
+        hidden_size: size of h and c.
+        bias: whether to add the learned biases. Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Shape:
+        input: `(B, input_size)` or `(input_size,)`.
+        hx: a pair (h, c), each `(B, hidden_size)` or `(hidden_size,)`; zeros when left out.
+        result: the next pair (h, c).
+
+    Attributes:
+        weight_ih, weight_hh: `(4 * hidden_size, input_size)` and `(4 * hidden_size, hidden_size)`, with the rows of i, f, g and
+            o; initially uniform in +-1/sqrt(hidden_size).
+        bias_ih, bias_hh: `(4 * hidden_size,)`, initialized in the same way; None with bias=False.
+
+    Raises:
+        TypeError: `hx` is not a pair.
+        ValueError: input or states of the wrong number of dimensions.
+        RuntimeError: input or states of the wrong size.
+
+    Example:
+        >>> import pellucid as torch
+        >>> h, c = torch.nn.LSTMCell(3, 4)(torch.ones(2, 3))
+        >>> h.shape, c.shape
+        (torch.Size([2, 4]), torch.Size([2, 4]))
+    """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
@@ -453,7 +643,35 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a GRU: maps the input and the state to the next state."""
+    """One time step of a GRU: maps the input and the state to the next state.
+
+    With the gates r and z and the candidate n, `h' = (1 - z) * n + z * h`; see GRU for their formulas.
+
+    Args:
+        input_size: size of the input.
+        hidden_size: size of the hidden state.
+        bias: whether to add the learned biases. Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Shape:
+        input: `(B, input_size)` or `(input_size,)`.
+        hx: the state, `(B, hidden_size)` or `(hidden_size,)`; zeros when left out.
+        result: the next state, in the shape of `hx`.
+
+    Attributes:
+        weight_ih, weight_hh: `(3 * hidden_size, input_size)` and `(3 * hidden_size, hidden_size)`, with the rows of r, z and n;
+            initially uniform in +-1/sqrt(hidden_size).
+        bias_ih, bias_hh: `(3 * hidden_size,)`, initialized in the same way; None with bias=False.
+
+    Raises:
+        ValueError: input or state of the wrong number of dimensions.
+        RuntimeError: input or state of the wrong size.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.GRUCell(3, 4)(torch.ones(2, 3)).shape
+        torch.Size([2, 4])
+    """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)

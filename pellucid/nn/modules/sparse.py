@@ -51,19 +51,39 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """A lookup table: maps integers of any shape to rows, of that shape + (embedding_dim,).
+    """A lookup table: maps integers of any shape to rows of a learned matrix.
 
     Args:
-        padding_idx: a row that gets no gradient and starts as zeros.
-        max_norm: rows that are looked up are scaled down to this norm, in place.
-        norm_type: the p of that norm.
-        scale_grad_by_freq: divide each row's gradient by the number of times it was looked up.
-        sparse: the weight's gradient is a sparse tensor of the rows that were looked up.
+        num_embeddings: number of rows; indices are 0 to num_embeddings - 1.
+        embedding_dim: size of a row.
+        padding_idx: a row that gets no gradient and starts as zeros; negative numbers count from the end. Default: None.
+        max_norm: rows that are looked up are scaled down to this norm, in place; None: no bound. Default: None.
+        norm_type: the p of that norm. Default: 2.
+        scale_grad_by_freq: whether to divide each row's gradient by the number of times it was looked up. Default: False.
+        sparse: whether the weight's gradient is a sparse tensor of the rows that were looked up. Takes an optimizer that knows
+            these, such as SGD, Adagrad or SparseAdam. Default: False.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Shape:
+        input: indices of any shape `(*)`, int32 or int64.
+        result: `(*, embedding_dim)`.
+
+    Attributes:
+        weight: `(num_embeddings, embedding_dim)`, initially standard normal.
+
+    Raises:
+        IndexError: an index out of range.
+        AssertionError: `padding_idx` out of range.
+
+    `Embedding.from_pretrained(matrix)` makes a table of given rows.
 
     Example:
         >>> import pellucid as torch
-        >>> torch.nn.Embedding(10, 3, padding_idx=0)
-        Embedding(10, 3, padding_idx=0)
+        >>> table = torch.nn.Embedding(10, 3, padding_idx=0)
+        >>> table(torch.tensor([[1, 2, 4], [5, 9, 0]])).shape
+        torch.Size([2, 3, 3])
+        >>> table(torch.tensor(0))
+        tensor([0., 0., 0.], grad_fn=<EmbeddingBackward0>)
     """
 
     def __init__(
@@ -129,8 +149,43 @@ class Embedding(_Table):
 class EmbeddingBag(_Table):
     """Looks up rows of a table and reduces each bag of them to its sum, mean or maximum.
 
-    `forward(input, offsets=None, per_sample_weights=None)`: `input` (B, N) holds B bags of N, or is 1-d with the starts of the bags
-    in `offsets`; the result is (B, embedding_dim).
+    It gives what Embedding and a reduction give, without the tensor of all rows between them.
+
+    Args:
+        num_embeddings: number of rows; indices are 0 to num_embeddings - 1.
+        embedding_dim: size of a row.
+        max_norm: rows that are looked up are scaled down to this norm, in place; None: no bound. Default: None.
+        norm_type: the p of that norm. Default: 2.
+        scale_grad_by_freq: whether to divide each row's gradient by the number of times it was looked up. Not with "max".
+            Default: False.
+        mode: "sum", "mean" or "max". Default: "mean".
+        sparse: whether the weight's gradient is a sparse tensor of the rows that were looked up. Not with "max". Default: False.
+        include_last_offset: whether the last offset is the end of the last bag. Default: False.
+        padding_idx: a row that gets no gradient and is left out of the bags. Default: None.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Call it as `layer(input, offsets, per_sample_weights)`; the weights are for "sum" only.
+
+    Shape:
+        input: `(B, N)`, B bags of N indices, or `(N,)` with the starts of the bags in `offsets`; int32 or int64.
+        offsets: `(B,)`; `(B + 1,)` with `include_last_offset`.
+        per_sample_weights: as the input.
+        result: `(B, embedding_dim)`; an empty bag gives zeros.
+
+    Attributes:
+        weight: `(num_embeddings, embedding_dim)`, initially standard normal.
+
+    Raises:
+        ValueError: an unknown mode; offsets with a 2-d input, or none with a 1-d one.
+
+    `EmbeddingBag.from_pretrained(matrix)` makes a table of given rows.
+
+    Example:
+        >>> import pellucid as torch
+        >>> bags = torch.nn.EmbeddingBag.from_pretrained(torch.eye(3), mode="sum")
+        >>> bags(torch.tensor([0, 1, 2, 2]), torch.tensor([0, 2]))
+        tensor([[1., 1., 0.],
+                [0., 0., 2.]])
     """
 
     def __init__(

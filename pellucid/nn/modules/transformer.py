@@ -99,14 +99,43 @@ class _Layer(Module):
 class TransformerEncoderLayer(_Layer):
     """Self-attention and a feed-forward network, each with a residual connection and layer normalization.
 
+        x = norm1(x + attention(x))                with norm_first: x + attention(norm1(x))
+        x = norm2(x + linear2(activation(linear1(x))))              x + ...(norm2(x))
+
+    Dropout follows the attention, the activation and the second linear layer.
+
     Args:
-        d_model: width; nhead: heads; dim_feedforward: width of the feed-forward network.
-        dropout: while training; activation: "relu", "gelu" or a function.
-        layer_norm_eps, bias, batch_first: as in the parts.
-        norm_first: normalise before each part instead of after it.
+        d_model: width of the sequences, E.
+        nhead: number of attention heads; a divisor of `d_model`.
+        dim_feedforward: width of the hidden layer of the feed-forward network. Default: 2048.
+        dropout: probability of dropout, while training. Default: 0.1.
+        activation: of the feed-forward network: "relu", "gelu" or a function. Default: relu.
+        layer_norm_eps: eps of the layer normalizations. Default: 1e-5.
+        batch_first: whether sequences are (B, T, E) instead of (T, B, E). Default: False.
+        norm_first: whether to normalize the input of each part instead of the sum after it. Default: False.
+        bias: whether linear layers and normalizations have biases. Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Call it as `layer(src, src_mask, src_key_padding_mask, is_causal)`.
+
+    Shape:
+        src: `(T, B, E)`, with `batch_first` `(B, T, E)`, or `(T, E)` without a batch.
+        src_mask: `(T, T)` or `(B * nhead, T, T)`; True forbids attention, a float mask is added to the scores.
+        src_key_padding_mask: `(B, T)`; True where an element is padding.
+        result: in the shape of `src`.
+
+    Raises:
+        RuntimeError: an unknown name of an activation.
+        AssertionError: `nhead` does not divide `d_model`.
 
     Source: Vaswani et al., "Attention is all you need", 2017; Xiong et al., "On layer normalization in the transformer
     architecture", 2020 (norm_first).
+
+    Example:
+        >>> import pellucid as torch
+        >>> layer = torch.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
+        >>> layer(torch.zeros(3, 5, 8)).shape
+        torch.Size([3, 5, 8])
     """
 
     self_attn: MultiheadAttention
@@ -159,7 +188,53 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, cross-attention to the encoder's output, and a feed-forward network. Arguments as in TransformerEncoderLayer."""
+    """Self-attention, cross-attention to the encoder's output, and a feed-forward network.
+
+    Each of the three parts has a residual connection and layer normalization:
+
+        x = norm1(x + self_attention(x))
+        x = norm2(x + cross_attention(x, memory))
+        x = norm3(x + linear2(activation(linear1(x))))
+
+    With `norm_first`, each part is `x + part(norm(x))` instead.
+
+    Args:
+        d_model: width of the sequences, E.
+        nhead: number of attention heads; a divisor of `d_model`.
+        dim_feedforward: width of the hidden layer of the feed-forward network. Default: 2048.
+        dropout: probability of dropout, while training. Default: 0.1.
+        activation: of the feed-forward network: "relu", "gelu" or a function. Default: relu.
+        layer_norm_eps: eps of the layer normalizations. Default: 1e-5.
+        batch_first: whether sequences are (B, T, E) instead of (T, B, E). Default: False.
+        norm_first: whether to normalize the input of each part instead of the sum after it. Default: False.
+        bias: whether linear layers and normalizations have biases. Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Call it as `layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask, tgt_is_causal,
+    memory_is_causal)`.
+
+    Shape:
+        tgt: `(T, B, E)`, with `batch_first` `(B, T, E)`, or `(T, E)` without a batch.
+        memory: the encoder's output, `(S, B, E)` or in the same layout as `tgt`.
+        tgt_mask: `(T, T)`, usually the causal mask; True forbids attention, a float mask is added to the scores.
+        memory_mask: `(T, S)`, in the same way.
+        tgt_key_padding_mask, memory_key_padding_mask: `(B, T)` and `(B, S)`; True where an element is padding.
+        result: in the shape of `tgt`.
+
+    Raises:
+        RuntimeError: an unknown name of an activation.
+        AssertionError: `nhead` does not divide `d_model`.
+
+    Source: Vaswani et al., "Attention is all you need", 2017; Xiong et al., "On layer normalization in the transformer
+    architecture", 2020 (norm_first).
+
+    Example:
+        >>> import pellucid as torch
+        >>> layer = torch.nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16)
+        >>> mask = torch.nn.Transformer.generate_square_subsequent_mask(4)
+        >>> layer(torch.zeros(4, 3, 8), torch.zeros(5, 3, 8), tgt_mask=mask).shape
+        torch.Size([4, 3, 8])
+    """
 
     self_attn: MultiheadAttention
     multihead_attn: MultiheadAttention
@@ -233,9 +308,32 @@ def _get_clones(module: Module, N: int) -> ModuleList:
 
 
 class TransformerEncoder(Module):
-    """A stack of copies of one encoder layer, with an optional final normalization.
+    """A stack of encoder layers, with an optional final normalization.
 
-    `enable_nested_tensor` and `mask_check` are accepted; padding is always handled by masks.
+    The layers begin as copies of the one that is given, with equal initial values; they are trained separately.
+
+    Args:
+        encoder_layer: a TransformerEncoderLayer, or a module with the same `forward`.
+        num_layers: number of copies.
+        norm: a module for the result of the last layer, or None.
+        enable_nested_tensor: accepted; padding is always handled by masks. A warning says where PyTorch would not use nested
+            tensors.
+        mask_check: accepted.
+
+    Call it as `encoder(src, mask, src_key_padding_mask, is_causal)`; with `is_causal=None` the encoder looks whether the mask is
+    causal.
+
+    Shape:
+        src: `(T, B, E)`, with the layer's `batch_first` `(B, T, E)`, or `(T, E)` without a batch.
+        mask: `(T, T)` or `(B * nhead, T, T)`; True forbids attention, a float mask is added to the scores.
+        src_key_padding_mask: `(B, T)`; True where an element is padding.
+        result: in the shape of `src`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> layer = torch.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
+        >>> torch.nn.TransformerEncoder(layer, num_layers=2)(torch.zeros(3, 5, 8)).shape
+        torch.Size([3, 5, 8])
     """
 
     def __init__(
@@ -297,7 +395,30 @@ def _why_no_nested(layer: Any) -> str:
 
 
 class TransformerDecoder(Module):
-    """A stack of copies of one decoder layer, with an optional final normalization."""
+    """A stack of decoder layers, with an optional final normalization.
+
+    The layers begin as copies of the one that is given, with equal initial values; they are trained separately. All attend to
+    the same `memory`.
+
+    Args:
+        decoder_layer: a TransformerDecoderLayer, or a module with the same `forward`.
+        num_layers: number of copies.
+        norm: a module for the result of the last layer, or None.
+
+    Call it as `decoder(tgt, memory, ...)` with the masks of TransformerDecoderLayer; with `tgt_is_causal=None` the decoder looks
+    whether `tgt_mask` is causal.
+
+    Shape:
+        tgt: `(T, B, E)`, with the layer's `batch_first` `(B, T, E)`, or `(T, E)` without a batch.
+        memory: the encoder's output, `(S, B, E)` or in the same layout as `tgt`.
+        result: in the shape of `tgt`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> layer = torch.nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16)
+        >>> torch.nn.TransformerDecoder(layer, num_layers=2)(torch.zeros(4, 3, 8), torch.zeros(5, 3, 8)).shape
+        torch.Size([4, 3, 8])
+    """
 
     def __init__(self, decoder_layer: Any, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -331,9 +452,44 @@ class TransformerDecoder(Module):
 class Transformer(Module):
     """A Transformer: an encoder, and a decoder that attends to its output.
 
-    Args: as in TransformerEncoderLayer, the numbers of layers, and `custom_encoder`, `custom_decoder` to replace either.
+    It contains neither embeddings nor positions nor the last projection to a vocabulary. Matrices are initialized by
+    `xavier_uniform_`.
+
+    Args:
+        d_model: width of the sequences, E. Default: 512.
+        nhead: number of attention heads; a divisor of `d_model`. Default: 8.
+        num_encoder_layers, num_decoder_layers: numbers of layers. Default: 6.
+        dim_feedforward: width of the hidden layer of the feed-forward networks. Default: 2048.
+        dropout: probability of dropout, while training. Default: 0.1.
+        activation: of the feed-forward networks: "relu", "gelu" or a function. Default: relu.
+        custom_encoder, custom_decoder: modules in the place of encoder or decoder. Default: None.
+        layer_norm_eps: eps of the layer normalizations. Default: 1e-5.
+        batch_first: whether sequences are (B, T, E) instead of (T, B, E). Default: False.
+        norm_first: whether to normalize the input of each part instead of the sum after it. Default: False.
+        bias: whether linear layers and normalizations have biases. Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Call it as `transformer(src, tgt, ...)` with the masks as keywords: `src_mask`, `tgt_mask`, `memory_mask`, the three
+    `..._key_padding_mask`, and the hints `..._is_causal`. True forbids attention, a float mask is added to the scores.
+
+    Shape:
+        src: `(S, B, E)`, with `batch_first` `(B, S, E)`, or `(S, E)` without a batch.
+        tgt: `(T, B, E)`, in the same layout.
+        src_mask, tgt_mask, memory_mask: `(S, S)`, `(T, T)` and `(T, S)`.
+        src_key_padding_mask, tgt_key_padding_mask, memory_key_padding_mask: `(B, S)`, `(B, T)` and `(B, S)`; True where padding
+            is.
+        result: in the shape of `tgt`.
+
+    Raises:
+        RuntimeError: `src` and `tgt` differ in their batch sizes, or their width is not `d_model`.
 
     Source: Vaswani et al., "Attention is all you need", 2017.
+
+    Example:
+        >>> import pellucid as torch
+        >>> net = torch.nn.Transformer(d_model=8, nhead=2, num_encoder_layers=1, num_decoder_layers=1, batch_first=True)
+        >>> net(torch.zeros(3, 5, 8), torch.zeros(3, 4, 8), tgt_mask=net.generate_square_subsequent_mask(4)).shape
+        torch.Size([3, 4, 8])
     """
 
     def __init__(

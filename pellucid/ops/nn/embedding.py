@@ -302,8 +302,9 @@ def embedding_bag(
         bag, counts = constant(np.repeat(np.arange(bags), size)), constant(np.full((bags, 1), size, kind))
     else:
         bag, counts = tracing.effect(_bags, starts, index, padding_idx, kind)
-    if sparse and mode == "max":
-        raise ArgumentValueError("max mode does not support sparse weights")
+    if mode == "max" and (scale_grad_by_freq or sparse):
+        what = "scaling the gradient by the frequency" if scale_grad_by_freq else "sparse weights"
+        raise ArgumentValueError(f"max mode does not support {what}")
     padding = padding_idx if sparse and padding_idx is not None else -1
     looked = _looked_up(weight, index, padding, bool(scale_grad_by_freq), sparse)
     if looked._node is not None:
@@ -396,7 +397,7 @@ def embedding_bag_parts(
     if mode not in (0, 1, 2):
         raise OperationError("`mode` must be sum, mean, or max.")
     out = embedding_bag(
-        indices, weight, offsets, None, 2.0, scale_grad_by_freq, ("sum", "mean", "max")[mode], sparse, per_sample_weights,
+        indices, weight, offsets, None, 2.0, scale_grad_by_freq and mode != 2, ("sum", "mean", "max")[mode], sparse, per_sample_weights,
         include_last_offset, padding_idx,
     )  # fmt: skip
     bags, padding = out._array.shape[0], None if padding_idx is None else padding_idx % weight._array.shape[0]
