@@ -55,3 +55,18 @@ def test_all_of_an_lstm_is_in_low_precision(options: dict[str, int]) -> None:
         out, (h, c) = nn.LSTM(4, 3, proj_size=2)(x)
         assert out.dtype == h.dtype == bfloat16 and c.dtype == float32  # whose steps are single operations
         assert nn.GRU(4, 3)(x)[0].dtype == float32 and nn.GRU(4, 3)(x.bfloat16())[0].dtype == bfloat16
+
+
+@pytest.mark.parametrize("given", [bfloat16, float32])
+@pytest.mark.parametrize("weights", [(2, 3), (3,)])
+def test_linear_layers_of_one_vector(weights: tuple[int, ...], given: torch.dtype) -> None:
+    x, weight, bias = (
+        torch.ones(3, dtype=given),
+        torch.ones(weights, requires_grad=True),
+        torch.ones(weights[:-1], requires_grad=True),
+    )
+    with torch.autocast("cpu", dtype=bfloat16):
+        result = nn.functional.linear(x, weight, bias)
+    assert result.dtype == bfloat16 and result.flatten().tolist() == [4.0] * result.numel()
+    result.float().sum().backward()
+    assert weight.grad.dtype == bias.grad.dtype == float32

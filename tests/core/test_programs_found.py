@@ -339,3 +339,38 @@ def test_watching_asks_no_foreign_object_for_its_class():
     with torch.debug.watch():
         leaf.sum().backward()
     assert len(kept) == 1
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode, torch.enable_grad])
+@pytest.mark.parametrize(
+    ("change", "shape"),
+    [
+        (lambda x: x.unsqueeze_(0), (1, 2, 2)),
+        (lambda x: x.squeeze_(), (2, 2)),
+        (lambda x: x.t_(), (2, 2)),
+        (lambda x: x.transpose_(0, 1), (2, 2)),
+        (lambda x: x.as_strided_((4,), (1,)), (4,)),
+    ],
+)
+@pytest.mark.parametrize("made", [lambda p: p * 2, lambda p: (p * 2)[:], lambda p: (p * 2).swapaxes(0, 1)])
+def test_a_tensor_that_takes_a_view_on_itself_stays_in_the_graph(mode, change, shape, made):
+    p = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    x = made(p)
+    with mode():
+        assert change(x) is x
+    assert x.requires_grad and not x.is_leaf and x.shape == shape and not x.is_inference()
+    weight = torch.arange(4.0).reshape(shape)
+    (x * weight).sum().backward()
+    expected = torch.zeros(2, 2)  # found by which element each of the new places shows
+    for value, factor in zip(x.detach().flatten().tolist(), weight.flatten().tolist(), strict=True):
+        expected[p.detach() * 2 == value] = 2 * factor
+    assert p.grad.tolist() == expected.tolist()
+
+
+def test_a_leaf_that_takes_a_view_on_itself_stays_a_leaf():
+    p = torch.ones(2, 3, requires_grad=True)
+    with torch.no_grad():
+        p.t_()
+    assert p.is_leaf and p.requires_grad
+    (p * torch.ones(3, 2)).sum().backward()
+    assert p.grad.shape == (3, 2)

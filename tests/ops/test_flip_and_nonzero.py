@@ -30,3 +30,12 @@ def test_nonzero_writes_whole_numbers_only():
         torch.nonzero(x, out=torch.empty(0))
     with pytest.raises(TypeError, match=r"nonzero\(\): argument 'out' must be Tensor, not int"):
         torch.nonzero(x, out=3)
+
+
+@pytest.mark.parametrize("dims", [(0, 2), (2, 0), (5, 5), (-3, -1)])
+def test_rot90_looks_for_its_dimensions_before_it_compares_them(dims):
+    with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got (2|5|-3)\)"):
+        torch.rot90(x, 1, dims)
+    for same in ((0, 0), (0, -2), (-1, 1)):
+        with pytest.raises(RuntimeError, match="expected rotation dims to be different"):
+            torch.rot90(x, 1, same)

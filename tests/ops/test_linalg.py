@@ -273,3 +273,13 @@ def test_the_angle_of_a_determinant_of_zero_is_no_number(dtype):
     made = torch.logdet(torch.tensor([[[1, 1], [1, 1]], [[2j, 0], [0, 1]]], dtype=dtype))
     assert made.real[0] == -math.inf and made.imag[0].isnan()
     assert made[1].imag.item() == pytest.approx(math.pi / 2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_sign_of_a_determinant_that_is_no_number_is_zero(dtype):
+    x = torch.eye(3, dtype=dtype).repeat(4, 1, 1)
+    x[1, 1, 1] = x[2, 2, 0] = math.nan
+    x[3] = -1 * x[3]
+    sign, logabs = torch.linalg.slogdet(x)
+    assert sign.tolist() == [1, 0, 0, -1] and logabs.isnan().tolist() == [False, True, True, False]
+    assert torch.slogdet(x).sign.dtype == dtype

@@ -393,6 +393,8 @@ def det(A: Tensor) -> Tensor:  # noqa: N803
 
 def _slogdet(xp: Any, x: Any) -> Any:
     sign, logabs = kernels.matmul.blas.linalg.slogdet(x)
+    if x.dtype.kind == "f":
+        sign = np.where(np.isnan(logabs), 0, sign)  # NumPy counts NaN as positive
     return np.asarray(sign, x.dtype), np.asarray(logabs, x.real.dtype)
 
 

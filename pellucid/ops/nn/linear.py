@@ -166,7 +166,10 @@ def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         out = F.matmul(input, weight)
     else:
         out = F.matmul(input, F.transpose(weight, dim0=0, dim1=1))
-    return out if bias is None else out + bias
+    if bias is None:
+        return out
+    policy = thread.stack.autocast
+    return out + (bias if policy is None else policy.narrow(bias))
 
 
 def _hint(x: tuple[int, ...], weight: tuple[int, ...]) -> str | None:

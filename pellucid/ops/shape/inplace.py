@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core.inplace import bump, check_writable, refresh_views
+from ...core.modes import enable_grad, inference_mode, local
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Tensor
 from ...errors import UnsupportedError, forwarding
@@ -18,6 +19,15 @@ def _inplace(name: str, function: Callable[..., Tensor], inverse: Callable[..., 
 
     def method(self: Tensor, *args: Any, **named: Any) -> Tensor:
         check_writable(self, name)
+        if self._node is None or local.grad:
+            return apply(self, args, named)
+        with (
+            inference_mode(False),
+            enable_grad(),
+        ):  # the node knows the sizes as they were: without one more, gradients of the new sizes would reach it
+            return apply(self, args, named)
+
+    def apply(self: Tensor, args: tuple[Any, ...], named: dict[str, Any]) -> Tensor:
         views = [] if self._ver is None or self._ver.views is None else list(self._ver.views)
         own = [v for ref in views if (v := ref()) is not None and v._view is not None and v._view.base is self]
         before = self._array
@@ -42,7 +52,7 @@ def _inplace(name: str, function: Callable[..., Tensor], inverse: Callable[..., 
         return self
 
     method.__name__ = name
-    forwarding.add(method.__code__)
+    forwarding.update((method.__code__, apply.__code__))
     method.__doc__ = f"The tensor itself takes the sizes and strides of `{name.removesuffix('_')}`; the memory stays."
     METHODS[name] = method
     if name == "as_strided_":

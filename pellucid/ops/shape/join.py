@@ -549,11 +549,11 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         raise OperationError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if ndim < 2:
         raise OperationError(f"expected total dims >= 2, but got total dims = {ndim}")
-    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == ndim:
-        raise OperationError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     for d in dims:
         if not -ndim <= d < ndim:
             raise DimensionError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {d})")
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == ndim:
+        raise OperationError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     first, second = (d % ndim for d in dims)
     k %= 4
     if k == 1:
