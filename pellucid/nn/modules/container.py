@@ -33,6 +33,14 @@ class Container(Module):
 class Sequential(Module):
     """A chain of modules: each is called with the output of the previous one.
 
+    It can be indexed, sliced, extended (`append`, `extend`, `insert`, `pop`, `+`) and repeated (`*`) like a list.
+
+    Args:
+        args: the modules, which get the names "0", "1", ...; or one OrderedDict of names and modules.
+
+    Raises:
+        TypeError: something that is not a module.
+
     Example:
         >>> import pellucid as torch
         >>> torch.nn.Sequential(torch.nn.Identity(), torch.nn.Flatten())
@@ -159,7 +167,23 @@ def _times(count: Any) -> int:
 
 
 class ModuleList(Module):
-    """A list of submodules. It has no forward: iterate over it, or call its elements."""
+    """A list of submodules. It has no forward: iterate over it, or call its elements.
+
+    Unlike those of a plain list, its modules are registered: their parameters are trained, saved and moved with the module that
+    has the list. It can be indexed, sliced and extended like a list.
+
+    Args:
+        modules: an iterable of modules to begin with. Default: none.
+
+    Raises:
+        TypeError: something that is not a module, or `extend` without an iterable.
+
+    Example:
+        >>> import pellucid as torch
+        >>> layers = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(3))
+        >>> len(layers), len(list(layers.parameters()))
+        (3, 6)
+    """
 
     _modules: dict[str, Module]  # type: ignore[assignment]
 
@@ -254,7 +278,24 @@ class ModuleList(Module):
 
 
 class ModuleDict(Module):
-    """A dictionary of submodules, in the order of insertion."""
+    """A dictionary of submodules, in the order of insertion.
+
+    Unlike those of a plain dictionary, its modules are registered: their parameters are trained, saved and moved with the module
+    that has the dictionary. It has no forward.
+
+    Args:
+        modules: a mapping from names to modules, or (name, module) pairs, to begin with. Default: none.
+
+    Raises:
+        TypeError: something that is not a module, or a name that is not a string.
+        KeyError: a name that is not there, or with a dot.
+
+    Example:
+        >>> import pellucid as torch
+        >>> choices = torch.nn.ModuleDict({"relu": torch.nn.ReLU(), "tanh": torch.nn.Tanh()})
+        >>> choices["relu"](torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
 
     _modules: dict[str, Module]  # type: ignore[assignment]
 
@@ -334,7 +375,24 @@ def _as_parameter(value: Any) -> Any:
 
 
 class ParameterList(Module):
-    """A list of parameters; tensors that you add become parameters, other objects stay unchanged."""
+    """A list of parameters; tensors that you add become parameters, other objects stay unchanged.
+
+    Unlike those of a plain list, its parameters are registered: they are trained, saved and moved with the module that has the
+    list.
+
+    Args:
+        values: an iterable of tensors or other objects to begin with. Default: none.
+
+    Raises:
+        TypeError: `extend` without an iterable, or with a tensor.
+        RuntimeError: the list is called.
+
+    Example:
+        >>> import pellucid as torch
+        >>> weights = torch.nn.ParameterList([torch.ones(2), torch.ones(3)])
+        >>> [w.requires_grad for w in weights]
+        [True, True]
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -406,7 +464,25 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary of parameters, in the order of insertion; tensors that you add become parameters."""
+    """A dictionary of parameters, in the order of insertion; tensors that you add become parameters.
+
+    Unlike those of a plain dictionary, its parameters are registered: they are trained, saved and moved with the module that has
+    the dictionary.
+
+    Args:
+        parameters: a mapping from names to tensors or other objects, or pairs of them, to begin with; plain dictionaries are
+            sorted by name. Default: none.
+
+    Raises:
+        TypeError: a name that is not a string.
+        RuntimeError: the dictionary is called.
+
+    Example:
+        >>> import pellucid as torch
+        >>> own = torch.nn.ParameterDict({"scale": torch.ones(2), "shift": torch.zeros(2)})
+        >>> own["scale"].requires_grad, list(own)
+        (True, ['scale', 'shift'])
+    """
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

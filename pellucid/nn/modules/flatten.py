@@ -10,7 +10,14 @@ from .module import Module
 
 
 class Flatten(Module):
-    """Flattens the dimensions `start_dim` to `end_dim` into one.
+    """Flattens the dimensions `start_dim` to `end_dim` into one; by default all but the batch dimension.
+
+    Args:
+        start_dim: the first dimension of those that become one. Default: 1.
+        end_dim: the last one, included. Default: -1.
+
+    Shape:
+        input: any shape; the dimensions between become one of the size of their product.
 
     Example:
         >>> import pellucid as torch
@@ -31,7 +38,24 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits one dimension into several."""
+    """Splits one dimension into several; the inverse of Flatten.
+
+    Args:
+        dim: the dimension.
+        unflattened_size: its new sizes, a tuple or list; one of them may be -1, which stands for what is left.
+
+    Shape:
+        input: any shape in which the new sizes multiply to the size of `dim`.
+
+    Raises:
+        TypeError: sizes that are not integers; a name of a dimension.
+        RuntimeError: sizes that do not multiply to the size of `dim`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.Unflatten(1, (3, 4))(torch.zeros(2, 12)).shape
+        torch.Size([2, 3, 4])
+    """
 
     def __init__(self, dim: int | str, unflattened_size: Any) -> None:
         super().__init__()

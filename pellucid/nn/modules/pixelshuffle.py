@@ -11,7 +11,22 @@ from .module import Module
 class PixelShuffle(Module):
     """Rearranges channels into pixels: (*, C r^2, H, W) to (*, C, H r, W r).
 
+    Args:
+        upscale_factor: the factor r of height and width.
+
+    Shape:
+        input: `(*, C * r * r, H, W)`.
+        result: `(*, C, H * r, W * r)`.
+
+    Raises:
+        RuntimeError: r^2 does not divide the number of channels.
+
     Source: Shi et al., "Real-time single image and video super-resolution using an efficient sub-pixel CNN", 2016.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.PixelShuffle(3)(torch.ones(1, 9, 4, 4)).shape
+        torch.Size([1, 1, 12, 12])
     """
 
     def __init__(self, upscale_factor: int) -> None:
@@ -26,7 +41,23 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Rearranges pixels into channels: (*, C, H r, W r) to (*, C r^2, H, W)."""
+    """Rearranges pixels into channels: (*, C, H r, W r) to (*, C r^2, H, W); the inverse of PixelShuffle.
+
+    Args:
+        downscale_factor: the factor r by which height and width shrink.
+
+    Shape:
+        input: `(*, C, H * r, W * r)`.
+        result: `(*, C * r * r, H, W)`.
+
+    Raises:
+        RuntimeError: r does not divide height or width.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.PixelUnshuffle(3)(torch.ones(1, 1, 12, 12)).shape
+        torch.Size([1, 9, 4, 4])
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -40,7 +71,27 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """Rearranges the channels of (N, C, *): splits them into `groups` and interleaves these."""
+    """Rearranges the channels of (N, C, *): splits them into `groups` and interleaves these.
+
+    After a grouped convolution it lets the groups exchange what they know.
+
+    Args:
+        groups: number of groups, a divisor of C.
+
+    Shape:
+        input: `(N, C, *)`; the result has the same shape.
+
+    Raises:
+        ValueError: `groups` is not positive.
+        RuntimeError: `groups` does not divide C.
+
+    Source: Zhang et al., "ShuffleNet", 2018.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.ChannelShuffle(2)(torch.arange(4.0).reshape(1, 4, 1, 1)).flatten()
+        tensor([0., 2., 1., 3.])
+    """
 
     def __init__(self, groups: int) -> None:
         super().__init__()

@@ -43,19 +43,57 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """Max pooling: the largest value of each window of (N, C, L) or (C, L); with `return_indices`, its position as well."""
+    """Max pooling: the largest value of each window of (N, C, L) or (C, L).
+
+    The size of each spatial dimension becomes `floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1`.
+
+    Args:
+        kernel_size: size of the windows: a number, or a tuple of one.
+        stride: distance between two windows; None: `kernel_size`.
+        padding: elements of minus infinity on both sides, at most half the window. Default: 0.
+        dilation: distance between two elements of a window. Default: 1.
+        return_indices: whether to return (values, indices), the indices as MaxUnpool1d takes them. Default: False.
+        ceil_mode: whether sizes are rounded up, with smaller windows at the end. Default: False.
+
+    Shape:
+        input: `(N, C, L)` or `(C, L)`; the result `(N, C, L_out)` or `(C, L_out)`.
+
+    Raises:
+        RuntimeError: padding above half the window; a wrong number of dimensions; an empty result.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.MaxPool1d(2)(torch.ones(1, 3, 8)).shape
+        torch.Size([1, 3, 4])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return self._pool(F.max_pool1d, input)
 
 
 class MaxPool2d(_MaxPoolNd):
-    """Max pooling: the largest value of each window of (N, C, H, W) or (C, H, W); with `return_indices`, its position as well.
+    """Max pooling: the largest value of each window of (N, C, H, W) or (C, H, W).
+
+    The size of each spatial dimension becomes `floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1`.
+
+    Args:
+        kernel_size: size of the windows: a number for both dimensions, or a pair (height, width).
+        stride: distance between two windows; None: `kernel_size`.
+        padding: elements of minus infinity on both sides, at most half the window. Default: 0.
+        dilation: distance between two elements of a window. Default: 1.
+        return_indices: whether to return (values, indices), the indices as MaxUnpool2d takes them. Default: False.
+        ceil_mode: whether sizes are rounded up, with smaller windows at the end. Default: False.
+
+    Shape:
+        input: `(N, C, H, W)` or `(C, H, W)`; the result `(N, C, H_out, W_out)` or `(C, H_out, W_out)`.
+
+    Raises:
+        RuntimeError: padding above half the window; a wrong number of dimensions; an empty result.
 
     Example:
         >>> import pellucid as torch
-        >>> torch.nn.MaxPool2d(2)
-        MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)
+        >>> torch.nn.MaxPool2d(2)(torch.ones(1, 3, 8, 8)).shape
+        torch.Size([1, 3, 4, 4])
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -63,7 +101,29 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """Max pooling: the largest value of each window of (N, C, D, H, W) or (C, D, H, W); with `return_indices`, its position as well."""
+    """Max pooling: the largest value of each window of (N, C, D, H, W) or (C, D, H, W).
+
+    The size of each spatial dimension becomes `floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1`.
+
+    Args:
+        kernel_size: size of the windows: a number for all three dimensions, or a triple (depth, height, width).
+        stride: distance between two windows; None: `kernel_size`.
+        padding: elements of minus infinity on both sides, at most half the window. Default: 0.
+        dilation: distance between two elements of a window. Default: 1.
+        return_indices: whether to return (values, indices), the indices as MaxUnpool3d takes them. Default: False.
+        ceil_mode: whether sizes are rounded up, with smaller windows at the end. Default: False.
+
+    Shape:
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`.
+
+    Raises:
+        RuntimeError: padding above half the window; a wrong number of dimensions; an empty result.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.MaxPool3d(2)(torch.ones(1, 3, 8, 8, 8)).shape
+        torch.Size([1, 3, 4, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return self._pool(F.max_pool3d, input)
@@ -88,25 +148,94 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Inverse of MaxPool1d: puts values back at their positions, with zeros elsewhere."""
+    """Puts the values of MaxPool1d back at their positions, with zeros elsewhere.
+
+    Args:
+        kernel_size, stride, padding: as for the pooling that it inverts; stride None: `kernel_size`.
+
+    Call it as `layer(input, indices, output_size=None)`; `output_size` chooses between the sizes that pool to the same one.
+
+    Shape:
+        input, indices: `(N, C, L)` or `(C, L)`, as MaxPool1d with `return_indices` gives them.
+        result: `(N, C, L_out)` or `(C, L_out)`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> values, indices = torch.nn.MaxPool1d(2, return_indices=True)(torch.ones(1, 3, 8))
+        >>> torch.nn.MaxUnpool1d(2)(values, indices).shape
+        torch.Size([1, 3, 8])
+    """
 
     _dims = 1
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Inverse of MaxPool2d: puts values back at their positions, with zeros elsewhere."""
+    """Puts the values of MaxPool2d back at their positions, with zeros elsewhere.
+
+    Args:
+        kernel_size, stride, padding: as for the pooling that it inverts; stride None: `kernel_size`.
+
+    Call it as `layer(input, indices, output_size=None)`; `output_size` chooses between the sizes that pool to the same one.
+
+    Shape:
+        input, indices: `(N, C, H, W)` or `(C, H, W)`, as MaxPool2d with `return_indices` gives them.
+        result: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> values, indices = torch.nn.MaxPool2d(2, return_indices=True)(torch.ones(1, 3, 8, 8))
+        >>> torch.nn.MaxUnpool2d(2)(values, indices).shape
+        torch.Size([1, 3, 8, 8])
+    """
 
     _dims = 2
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Inverse of MaxPool3d: puts values back at their positions, with zeros elsewhere."""
+    """Puts the values of MaxPool3d back at their positions, with zeros elsewhere.
+
+    Args:
+        kernel_size, stride, padding: as for the pooling that it inverts; stride None: `kernel_size`.
+
+    Call it as `layer(input, indices, output_size=None)`; `output_size` chooses between the sizes that pool to the same one.
+
+    Shape:
+        input, indices: `(N, C, D, H, W)` or `(C, D, H, W)`, as MaxPool3d with `return_indices` gives them.
+        result: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> values, indices = torch.nn.MaxPool3d(2, return_indices=True)(torch.ones(1, 3, 8, 8, 8))
+        >>> torch.nn.MaxUnpool3d(2)(values, indices).shape
+        torch.Size([1, 3, 8, 8, 8])
+    """
 
     _dims = 3
 
 
 class AvgPool1d(Module):
-    """Average pooling: the mean of each window of (N, C, L) or (C, L)."""
+    """Average pooling: the mean of each window of (N, C, L) or (C, L).
+
+    The size of each spatial dimension becomes `floor((size + 2 * padding - kernel_size) / stride) + 1`.
+
+    Args:
+        kernel_size: size of the windows: a number, or a tuple of one.
+        stride: distance between two windows; None: `kernel_size`.
+        padding: zeros on both sides, at most half the window. Default: 0.
+        ceil_mode: whether sizes are rounded up, with smaller windows at the end. Default: False.
+        count_include_pad: whether the padding counts in the divisor. Default: True.
+
+    Shape:
+        input: `(N, C, L)` or `(C, L)`; the result `(N, C, L_out)` or `(C, L_out)`.
+
+    Raises:
+        RuntimeError: padding above half the window.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.AvgPool1d(2)(torch.ones(1, 3, 8)).shape
+        torch.Size([1, 3, 4])
+    """
 
     def __init__(
         self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
@@ -154,14 +283,58 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool2d(_AvgPoolNd):
-    """Average pooling: the mean of each window of (N, C, H, W) or (C, H, W)."""
+    """Average pooling: the mean of each window of (N, C, H, W) or (C, H, W).
+
+    The size of each spatial dimension becomes `floor((size + 2 * padding - kernel_size) / stride) + 1`.
+
+    Args:
+        kernel_size: size of the windows: a number for both dimensions, or a pair (height, width).
+        stride: distance between two windows; None: `kernel_size`.
+        padding: zeros on both sides, at most half the window. Default: 0.
+        ceil_mode: whether sizes are rounded up, with smaller windows at the end. Default: False.
+        count_include_pad: whether the padding counts in the divisor. Default: True.
+        divisor_override: a divisor in the place of the window's size. Default: None.
+
+    Shape:
+        input: `(N, C, H, W)` or `(C, H, W)`; the result `(N, C, H_out, W_out)` or `(C, H_out, W_out)`.
+
+    Raises:
+        RuntimeError: padding above half the window.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.AvgPool2d(2)(torch.ones(1, 3, 8, 8)).shape
+        torch.Size([1, 3, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.avg_pool2d, input)
 
 
 class AvgPool3d(_AvgPoolNd):
-    """Average pooling: the mean of each window of (N, C, D, H, W) or (C, D, H, W)."""
+    """Average pooling: the mean of each window of (N, C, D, H, W) or (C, D, H, W).
+
+    The size of each spatial dimension becomes `floor((size + 2 * padding - kernel_size) / stride) + 1`.
+
+    Args:
+        kernel_size: size of the windows: a number for all three dimensions, or a triple (depth, height, width).
+        stride: distance between two windows; None: `kernel_size`.
+        padding: zeros on both sides, at most half the window. Default: 0.
+        ceil_mode: whether sizes are rounded up, with smaller windows at the end. Default: False.
+        count_include_pad: whether the padding counts in the divisor. Default: True.
+        divisor_override: a divisor in the place of the window's size. Default: None.
+
+    Shape:
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`.
+
+    Raises:
+        RuntimeError: padding above half the window.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.AvgPool3d(2)(torch.ones(1, 3, 8, 8, 8)).shape
+        torch.Size([1, 3, 4, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.avg_pool3d, input)
@@ -201,7 +374,19 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """Max pooling over a given number of windows at random positions.
+    """Max pooling with windows at random positions, for factors that are not whole numbers.
+
+    Args:
+        kernel_size: size of the windows: a number for both dimensions, or a pair (height, width).
+        output_size: size of the result, in the same form; or
+        output_ratio: the result's size divided by the input's, between 0 and 1. Exactly one of the two is given.
+        return_indices: whether to return (values, indices). Default: False.
+
+    Shape:
+        input: `(N, C, H, W)` or `(C, H, W)`; the result has the sizes of `output_size`.
+
+    Raises:
+        ValueError: neither or both of `output_size` and `output_ratio`; a ratio outside (0, 1).
 
     Source: Graham, "Fractional max-pooling", 2014.
     """
@@ -210,7 +395,22 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """The three-dimensional form of FractionalMaxPool2d."""
+    """Max pooling with windows at random positions, for factors that are not whole numbers.
+
+    Args:
+        kernel_size: size of the windows: a number for all three dimensions, or a triple (depth, height, width).
+        output_size: size of the result, in the same form; or
+        output_ratio: the result's size divided by the input's, between 0 and 1. Exactly one of the two is given.
+        return_indices: whether to return (values, indices). Default: False.
+
+    Shape:
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result has the sizes of `output_size`.
+
+    Raises:
+        ValueError: neither or both of `output_size` and `output_ratio`; a ratio outside (0, 1).
+
+    Source: Graham, "Fractional max-pooling", 2014.
+    """
 
     _dims = 3
 
@@ -228,21 +428,51 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """Power-average pooling: the p-norm of each window of (N, C, L) or (C, L)."""
+    """Power-average pooling: `(sum of x^p)^(1/p)` over each window of (N, C, L) or (C, L).
+
+    Args:
+        norm_type: the p; 1 gives sums, large numbers come close to the maximum.
+        kernel_size: size of the windows: a number, or a tuple of one.
+        stride: distance between two windows; None: `kernel_size`.
+        ceil_mode: whether sizes are rounded up, with smaller windows at the end. Default: False.
+
+    Shape:
+        input: `(N, C, L)` or `(C, L)`; the result `(N, C, L_out)` or `(C, L_out)`.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool2d(_LPPoolNd):
-    """Power-average pooling: the p-norm of each window of (N, C, H, W) or (C, H, W)."""
+    """Power-average pooling: `(sum of x^p)^(1/p)` over each window of (N, C, H, W) or (C, H, W).
+
+    Args:
+        norm_type: the p; 1 gives sums, large numbers come close to the maximum.
+        kernel_size: size of the windows: a number for both dimensions, or a pair (height, width).
+        stride: distance between two windows; None: `kernel_size`.
+        ceil_mode: whether sizes are rounded up, with smaller windows at the end. Default: False.
+
+    Shape:
+        input: `(N, C, H, W)` or `(C, H, W)`; the result `(N, C, H_out, W_out)` or `(C, H_out, W_out)`.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool3d(_LPPoolNd):
-    """Power-average pooling: the p-norm of each window of (N, C, D, H, W) or (C, D, H, W)."""
+    """Power-average pooling: `(sum of x^p)^(1/p)` over each window of (N, C, D, H, W) or (C, D, H, W).
+
+    Args:
+        norm_type: the p; 1 gives sums, large numbers come close to the maximum.
+        kernel_size: size of the windows: a number for all three dimensions, or a triple (depth, height, width).
+        stride: distance between two windows; None: `kernel_size`.
+        ceil_mode: whether sizes are rounded up, with smaller windows at the end. Default: False.
+
+    Shape:
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
@@ -263,19 +493,63 @@ class _AdaptivePool(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptivePool):
-    """Average pooling whose windows are chosen so that the result has `output_size` elements."""
+    """Average pooling to a given size: the mean of windows that divide the input evenly.
+
+    Window i of a dimension runs from `floor(i * size / output_size)` to `ceil((i + 1) * size / output_size)`.
+
+    Args:
+        output_size: size of the result.
+
+    Shape:
+        input: `(N, C, L)` or `(C, L)`; the result `(N, C, L_out)` or `(C, L_out)` with the sizes of `output_size`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.AdaptiveAvgPool1d(2)(torch.ones(1, 3, 5)).shape
+        torch.Size([1, 3, 2])
+    """
 
     _function = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptivePool):
-    """Average pooling whose windows are chosen so that the result has `output_size` (a number, or a pair in which None keeps a size)."""
+    """Average pooling to a given size: the mean of windows that divide the input evenly.
+
+    Window i of a dimension runs from `floor(i * size / output_size)` to `ceil((i + 1) * size / output_size)`.
+
+    Args:
+        output_size: size of the result; a number for all dimensions, or a tuple in which None keeps a size.
+
+    Shape:
+        input: `(N, C, H, W)` or `(C, H, W)`; the result `(N, C, H_out, W_out)` or `(C, H_out, W_out)` with the sizes of
+            `output_size`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.AdaptiveAvgPool2d(2)(torch.ones(1, 3, 5, 5)).shape
+        torch.Size([1, 3, 2, 2])
+    """
 
     _function = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_AdaptivePool):
-    """Average pooling whose windows are chosen so that the result has `output_size` (a number, or a triple in which None keeps a size)."""
+    """Average pooling to a given size: the mean of windows that divide the input evenly.
+
+    Window i of a dimension runs from `floor(i * size / output_size)` to `ceil((i + 1) * size / output_size)`.
+
+    Args:
+        output_size: size of the result; a number for all dimensions, or a tuple in which None keeps a size.
+
+    Shape:
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)` with
+            the sizes of `output_size`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.AdaptiveAvgPool3d(2)(torch.ones(1, 3, 5, 5, 5)).shape
+        torch.Size([1, 3, 2, 2, 2])
+    """
 
     _function = "adaptive_avg_pool3d"
 
@@ -290,18 +564,65 @@ class _AdaptiveMaxPool(_AdaptivePool):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """Max pooling whose windows are chosen so that the result has `output_size` elements."""
+    """Max pooling to a given size: the largest value of windows that divide the input evenly.
+
+    Window i of a dimension runs from `floor(i * size / output_size)` to `ceil((i + 1) * size / output_size)`.
+
+    Args:
+        output_size: size of the result.
+        return_indices: whether to return (values, indices). Default: False.
+
+    Shape:
+        input: `(N, C, L)` or `(C, L)`; the result `(N, C, L_out)` or `(C, L_out)` with the sizes of `output_size`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.AdaptiveMaxPool1d(2)(torch.ones(1, 3, 5)).shape
+        torch.Size([1, 3, 2])
+    """
 
     _function = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """Max pooling whose windows are chosen so that the result has `output_size`."""
+    """Max pooling to a given size: the largest value of windows that divide the input evenly.
+
+    Window i of a dimension runs from `floor(i * size / output_size)` to `ceil((i + 1) * size / output_size)`.
+
+    Args:
+        output_size: size of the result; a number for all dimensions, or a tuple in which None keeps a size.
+        return_indices: whether to return (values, indices). Default: False.
+
+    Shape:
+        input: `(N, C, H, W)` or `(C, H, W)`; the result `(N, C, H_out, W_out)` or `(C, H_out, W_out)` with the sizes of
+            `output_size`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.AdaptiveMaxPool2d(2)(torch.ones(1, 3, 5, 5)).shape
+        torch.Size([1, 3, 2, 2])
+    """
 
     _function = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """Max pooling whose windows are chosen so that the result has `output_size`."""
+    """Max pooling to a given size: the largest value of windows that divide the input evenly.
+
+    Window i of a dimension runs from `floor(i * size / output_size)` to `ceil((i + 1) * size / output_size)`.
+
+    Args:
+        output_size: size of the result; a number for all dimensions, or a tuple in which None keeps a size.
+        return_indices: whether to return (values, indices). Default: False.
+
+    Shape:
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)` with
+            the sizes of `output_size`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.AdaptiveMaxPool3d(2)(torch.ones(1, 3, 5, 5, 5)).shape
+        torch.Size([1, 3, 2, 2, 2])
+    """
 
     _function = "adaptive_max_pool3d"

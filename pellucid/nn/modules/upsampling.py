@@ -10,12 +10,29 @@ from .module import Module
 
 
 class Upsample(Module):
-    """Resizes the spatial dimensions of (N, C, ...): mode "nearest", "linear", "bilinear", "bicubic" or "trilinear".
+    """Resizes the spatial dimensions of (N, C, ...) by interpolation.
 
     Args:
-        size: sizes of the result; or scale_factor: factors of the sizes.
-        align_corners: put the corner elements' centres, instead of their outer corners, in the same place.
-        recompute_scale_factor: compute the factor anew from the sizes.
+        size: spatial sizes of the result, a number or a tuple; or
+        scale_factor: factors of the sizes, a number or a tuple. Exactly one of the two is given.
+        mode: "nearest", "linear" for (N, C, L), "bilinear" or "bicubic" for (N, C, H, W), "trilinear" for (N, C, D, H, W).
+            Default: "nearest".
+        align_corners: whether the centres of the corner elements, instead of their outer corners, are put in the same place. Not
+            with "nearest". Default: None, which is False.
+        recompute_scale_factor: whether to compute the factor anew from the rounded sizes. Default: None, which is False.
+
+    Shape:
+        input: `(N, C, L)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
+        result: `(N, C, *size)`, where each size is `floor(size * scale_factor)` with `scale_factor`.
+
+    Raises:
+        ValueError: neither or both of `size` and `scale_factor`; `align_corners` with "nearest".
+        NotImplementedError: a mode that does not go with the number of dimensions.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
+        tensor([[[1., 1., 2., 2.]]])
     """
 
     def __init__(
@@ -48,14 +65,42 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Upsample of (N, C, H, W) with mode "nearest"."""
+    """Resizes (N, C, H, W) by repeating the nearest elements: Upsample with mode "nearest".
+
+    Args:
+        size: spatial sizes of the result, a number or a tuple; or
+        scale_factor: factors of the sizes, a number or a tuple. Exactly one of the two is given.
+
+    Shape:
+        input: `(N, C, H, W)`.
+        result: `(N, C, *size)`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.UpsamplingNearest2d(scale_factor=2)(torch.ones(1, 3, 4, 4)).shape
+        torch.Size([1, 3, 8, 8])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Upsample of (N, C, H, W) with mode "bilinear" and align_corners."""
+    """Resizes (N, C, H, W) by bilinear interpolation: Upsample with mode "bilinear" and align_corners=True.
+
+    Args:
+        size: spatial sizes of the result, a number or a tuple; or
+        scale_factor: factors of the sizes, a number or a tuple. Exactly one of the two is given.
+
+    Shape:
+        input: `(N, C, H, W)`.
+        result: `(N, C, *size)`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.UpsamplingBilinear2d(size=(6, 5))(torch.ones(1, 3, 4, 4)).shape
+        torch.Size([1, 3, 6, 5])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
