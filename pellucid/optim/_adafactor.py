@@ -18,11 +18,32 @@ def _norm(a: Any) -> float:
 class Adafactor(ArrayOptimizer):
     """Adafactor: adaptive steps relative to the parameters' size that store only one row and one column per matrix.
 
+    Second moments of a matrix are estimated by the product of the means of its rows and of its columns.
+
     Args:
-        lr: largest relative step; beta2_decay: power of the decay of second moments; eps: (floor of squares, floor of parameter size);
-        d: clipping threshold of updates; weight_decay: taken off the parameters directly.
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        lr: largest relative step; the step shrinks as 1 / sqrt(t) once that is smaller. Default: 0.01.
+        beta2_decay: power of the decay of second moments: the new square counts t^beta2_decay. Default: -0.8.
+        eps: floor of squares (None: the machine epsilon), and floor of the parameter's size. Default: (None, 1e-3).
+        d: clipping threshold of updates' RMS, at least 1. Default: 1.
+        weight_decay: times lr, taken off the parameters directly. Default: 0.
+        foreach: accepted.
+        maximize: climb instead of descending. Default: False.
+
+    Raises:
+        ValueError: an option out of range.
+        RuntimeError: a complex parameter.
 
     Source: Shazeer, Stern, "Adafactor: adaptive learning rates with sublinear memory cost", 2018.
+
+    Example:
+        >>> import pellucid as torch
+        >>> p = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.Adafactor([p], lr=0.1)
+        >>> (p * p).sum().backward()
+        >>> optimizer.step()
+        >>> p.item() < 1
+        True
     """
 
     def __init__(

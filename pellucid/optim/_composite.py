@@ -16,11 +16,30 @@ from ._schedule import EPOCH_WARNING, LRScheduler, check_optimizer, set_value, v
 class ReduceLROnPlateau(LRScheduler):
     """Multiplies the learning rate by `factor` when a metric has not improved for more than `patience` steps.
 
+    Call `step(metric)` after each validation.
+
     Args:
-        mode: "min" or "max": what improvement means.
-        threshold, threshold_mode: how much counts, relative ("rel") or absolute ("abs").
-        cooldown: steps after a reduction that are not counted.
-        min_lr: lower bound, one or one for each group; eps: smaller changes are not made.
+        optimizer: whose learning rates are set.
+        mode: what improvement means: "min" for less, "max" for more. Default: "min".
+        factor: the factor, below 1. Default: 0.1.
+        patience: how many steps without improvement are tolerated. Default: 10.
+        threshold: how much counts as an improvement. Default: 1e-4.
+        threshold_mode: whether that is relative to the best value, "rel", or absolute, "abs". Default: "rel".
+        cooldown: steps after a reduction that are not counted. Default: 0.
+        min_lr: lower bound, one or one for each group. Default: 0.
+        eps: smaller changes of the rate are not made. Default: 1e-8.
+
+    Raises:
+        ValueError: a factor that is not below 1, an unknown mode, or a list of bounds of the wrong length.
+
+    Example:
+        >>> import pellucid as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+        >>> for loss in (0.9, 0.8, 0.8, 0.8):
+        ...     scheduler.step(loss)
+        >>> scheduler.get_last_lr()
+        [0.1]
     """
 
     def __init__(
@@ -163,7 +182,32 @@ class _Composite(LRScheduler):
 
 
 class SequentialLR(_Composite):
-    """Runs one schedule after another; the next one takes over at each milestone."""
+    """Runs one schedule after another; the next one takes over at each milestone.
+
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+
+    Args:
+        optimizer: whose learning rates are set.
+        schedulers: the schedules, all of this optimizer.
+        milestones: the step at which each of them but the first begins.
+        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+
+    Raises:
+        ValueError: no schedule, ReduceLROnPlateau among them, another optimizer, or not one milestone less than schedules.
+
+    Example:
+        >>> import pellucid as torch
+        >>> from pellucid.optim.lr_scheduler import ConstantLR, SequentialLR, StepLR
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        >>> scheduler = SequentialLR(optimizer, [ConstantLR(optimizer, 0.5), StepLR(optimizer, 1)], [2])
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.5, 0.5, 1.0, 0.1]
+    """
 
     def __init__(self, optimizer: Any, schedulers: list[Any], milestones: list[int], last_epoch: int = -1) -> None:
         name = type(self).__name__
@@ -209,7 +253,25 @@ class SequentialLR(_Composite):
 
 
 class ChainedScheduler(_Composite):
-    """Applies several schedules in a chain, each to the rate that the previous one set."""
+    """Applies several schedules in a chain, each to the rate that the previous one set.
+
+    Args:
+        schedulers: the schedules, all of one optimizer.
+        optimizer: their optimizer; None: that of the first one.
+
+    Raises:
+        ValueError: no schedule, ReduceLROnPlateau among them, or different optimizers.
+
+    Example:
+        >>> import pellucid as torch
+        >>> from pellucid.optim.lr_scheduler import ChainedScheduler, ConstantLR, ExponentialLR
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        >>> scheduler = ChainedScheduler([ConstantLR(optimizer, factor=0.5), ExponentialLR(optimizer, gamma=0.5)])
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.25]
+    """
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Any = None) -> None:
         name = type(self).__name__

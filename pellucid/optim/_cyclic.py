@@ -36,12 +36,37 @@ def _set_momentum(group: dict[str, Any], momentum: Any, use_beta1: bool) -> None
 class CyclicLR(LRScheduler):
     """Cycles the learning rate between `base_lr` and `max_lr`, and the momentum inversely.
 
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+
     Args:
-        step_size_up, step_size_down: steps of each half (default of the second: the first).
-        mode: "triangular", "triangular2" (half the height each cycle) or "exp_range" (height times gamma^iteration).
-        scale_fn, scale_mode: a height of your own, as a function of the "cycle" or of the "iterations".
+        optimizer: whose learning rates are set.
+        base_lr, max_lr: the bounds, numbers or one for each group. The second may shrink from cycle to cycle.
+        step_size_up, step_size_down: steps of the rising and the falling half. Default: 2000, and the same as the first.
+        mode: "triangular", "triangular2" (half the height each cycle) or "exp_range" (height times gamma^iteration). Default:
+            "triangular".
+        gamma: the factor of "exp_range". Default: 1.
+        scale_fn: a height of your own in the place of `mode`. Default: None.
+        scale_mode: what `scale_fn` is a function of: the "cycle" or the "iterations". Default: "cycle".
+        cycle_momentum: whether the momentum (beta1 of Adam) is cycled, too. Default: True.
+        base_momentum, max_momentum: its bounds. Default: 0.8 and 0.9.
+        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+
+    Raises:
+        ValueError: an unknown mode without `scale_fn`; `cycle_momentum` for an optimizer without momentum.
 
     Source: Smith, "Cyclical learning rates for training neural networks", 2017.
+
+    Example:
+        >>> import pellucid as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.1, max_lr=0.5, step_size_up=2, cycle_momentum=False)
+        >>> rates = []
+        >>> for _ in range(5):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.1, 0.3, 0.5, 0.3, 0.1]
     """
 
     def __init__(
@@ -130,14 +155,40 @@ _PHASE = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
 
 
 class OneCycleLR(LRScheduler):
-    """The 1cycle policy: from `max_lr / div_factor` up to `max_lr`, then down to the initial rate divided by `final_div_factor`; momentum inversely.
+    """The 1cycle policy: the learning rate rises to `max_lr`, then falls far below where it began; the momentum inversely.
+
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
 
     Args:
-        total_steps, or epochs and steps_per_epoch: the number of steps.
-        pct_start: share of the steps that go up; anneal_strategy: "cos" or "linear".
-        three_phase: come down to the start first, then below it.
+        optimizer: whose learning rates are set.
+        max_lr: the largest rate, a number or one for each group.
+        total_steps: number of steps; or
+        epochs, steps_per_epoch: two numbers whose product it is.
+        pct_start: share of the steps that go up. Default: 0.3.
+        anneal_strategy: "cos" or "linear". Default: "cos".
+        cycle_momentum: whether the momentum (beta1 of Adam) is cycled, too. Default: True.
+        base_momentum, max_momentum: its bounds. Default: 0.85 and 0.95.
+        div_factor: the first rate is `max_lr / div_factor`. Default: 25.
+        final_div_factor: the last rate is the first one divided by this. Default: 1e4.
+        three_phase: come down to the first rate, then below it. Default: False.
+        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
 
-    Source: Smith, Topin, "Super-convergence", 2018.
+    Raises:
+        ValueError: no number of steps, an option out of range, or more steps than there are.
+
+    Source: Smith, Topin, "Super-convergence: very fast training of neural networks using large learning rates", 2018.
+
+    Example:
+        >>> import pellucid as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=5, cycle_momentum=False)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.04, 0.9505, 0.6113, 0.1883]
     """
 
     def __init__(
@@ -224,9 +275,36 @@ def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Cosine annealing with restarts: down to `eta_min` in T_0 steps, then from the top again, each cycle `T_mult` times as long.
+    """Cosine annealing with restarts: down to `eta_min` in T_0 steps, then from the top again.
+
+    `lr = eta_min + (initial_lr - eta_min) * (1 + cos(pi * t / T)) / 2`, t steps into a cycle of T; `step` takes fractions of
+    epochs, too.
+
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+
+    Args:
+        optimizer: whose learning rates are set.
+        T_0: number of steps of the first cycle.
+        T_mult: how many times as long each cycle is as the one before. Default: 1.
+        eta_min: the smallest rate. Default: 0.
+        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+
+    Raises:
+        ValueError: `T_0` or `T_mult` that are not positive integers.
 
     Source: Loshchilov, Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017.
+
+    Example:
+        >>> import pellucid as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+        >>> rates = []
+        >>> for _ in range(5):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 1.0, 0.5, 1.0]
     """
 
     def __init__(self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:

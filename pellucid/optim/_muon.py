@@ -44,12 +44,33 @@ def orthogonalized(grad: Any, coefficients: Any, steps: int, eps: float) -> Any:
 class Muon(ArrayOptimizer):
     """Muon: SGD with momentum whose step is replaced by the nearest orthogonal matrix; for 2-d parameters of hidden layers.
 
+    Let another optimizer, such as AdamW, train embeddings, biases, norms and the last layer.
+
     Args:
-        lr, weight_decay (taken off the parameters directly), momentum, nesterov: as usual.
-        ns_coefficients, eps, ns_steps: of the Newton-Schulz iteration.
-        adjust_lr_fn: "original" (default) or "match_rms_adamw": how the rate depends on the matrix's shape.
+        params: an iterable of 2-d parameters, or of groups of them.
+        lr: learning rate. Default: 1e-3.
+        weight_decay: times lr, taken off the parameters directly. Default: 0.1.
+        momentum: how much of the last steps remains in their mean. Default: 0.95.
+        nesterov: whether to look ahead along the mean. Default: True.
+        ns_coefficients: the three of the Newton-Schulz iteration. Default: (3.4445, -4.775, 2.0315).
+        eps: lower bound of the norm that the iteration begins with. Default: 1e-7.
+        ns_steps: number of iterations, below 100. Default: 5.
+        adjust_lr_fn: how the rate depends on the matrix's shape: "original" multiplies it by sqrt(max(1, rows / columns)),
+            "match_rms_adamw" by 0.2 * sqrt(max(rows, columns)), which suits the lr and weight decay of AdamW. Default:
+            "original".
+
+    Raises:
+        ValueError: a parameter that is not 2-d; an option out of range.
+        RuntimeError: a complex parameter.
 
     Source: Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024.
+
+    Example:
+        >>> import pellucid as torch
+        >>> layer = torch.nn.Linear(4, 3, bias=False)
+        >>> optimizer = torch.optim.Muon(layer.parameters(), lr=0.02)
+        >>> layer(torch.ones(2, 4)).sum().backward()
+        >>> optimizer.step()
     """
 
     def __init__(

@@ -22,7 +22,37 @@ def adadelta(m: Any, n: Any, param: Any, grad: Any, square_avg: Any, acc_delta: 
 class Adadelta(FormulaOptimizer):
     """Adadelta: steps scaled by the RMS of earlier steps divided by the RMS of the gradients.
 
+    For each parameter p with gradient g
+
+        v = rho * v + (1 - rho) * g * g
+        delta = sqrt(u + eps) / sqrt(v + eps) * g
+        u = rho * u + (1 - rho) * delta * delta
+        p = p - lr * delta
+
+    Args:
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        lr: learning rate, a number or a tensor of one element. Default: 1.
+        rho: decay of both running means. Default: 0.9.
+        eps: added under both roots. Default: 1e-6.
+        weight_decay: times p, added to the gradient (L2 regularization). Default: 0.
+        foreach, capturable: accepted.
+        maximize: climb instead of descending. Default: False.
+        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
+            parameter must not be a leaf that requires a gradient. Default: False.
+
+    Raises:
+        ValueError: a negative option; rho outside [0, 1].
+
     Source: Zeiler, "ADADELTA: an adaptive learning rate method", 2012.
+
+    Example:
+        >>> import pellucid as torch
+        >>> p = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.Adadelta([p])
+        >>> (p * p).sum().backward()
+        >>> optimizer.step()
+        >>> p.item() < 1
+        True
     """
 
     formula = staticmethod(adadelta)

@@ -23,7 +23,38 @@ def adagrad(m: Any, n: Any, param: Any, grad: Any, sum: Any) -> dict[str, Any]:
 class Adagrad(FormulaOptimizer):
     """Adagrad: steps divided by the square root of the sum of all squared gradients so far.
 
+    In step t (from 0), for each parameter p with gradient g
+
+        sum = sum + g * g
+        p = p - lr / (1 + t * lr_decay) * g / (sqrt(sum) + eps)
+
+    Args:
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        lr: learning rate, a number or a tensor of one element. Default: 0.01.
+        lr_decay: how fast the rate decays. Default: 0.
+        weight_decay: times p, added to the gradient (L2 regularization). Default: 0.
+        initial_accumulator_value: where the sum begins. Default: 0.
+        eps: added to the denominator. Default: 1e-10.
+        foreach, fused: accepted.
+        maximize: climb instead of descending. Default: False.
+        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
+            parameter must not be a leaf that requires a gradient. Default: False.
+
+    Raises:
+        ValueError: a negative option.
+        RuntimeError: in `step`, a sparse gradient together with weight decay. Without it, sparse gradients update their rows
+            only.
+
     Source: Duchi, Hazan, Singer, "Adaptive subgradient methods for online learning and stochastic optimization", 2011.
+
+    Example:
+        >>> import pellucid as torch
+        >>> p = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.Adagrad([p], lr=0.1)
+        >>> (p * p).sum().backward()
+        >>> optimizer.step()
+        >>> p.item() < 1
+        True
     """
 
     formula = staticmethod(adagrad)

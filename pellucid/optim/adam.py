@@ -40,19 +40,41 @@ def adam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any, m
 class Adam(FormulaOptimizer):
     """Adam: steps along the running mean of the gradients, divided by the root of the running mean of their squares.
 
-    Args:
-        params: parameters or groups of them.
-        lr: learning rate.
-        betas: decay of the mean of gradients, and of their squares.
-        eps: added to the denominator.
-        weight_decay: times p, added to the gradient; taken off p directly with `decoupled_weight_decay`.
-        amsgrad: divide by the largest mean square so far.
-        maximize: climb instead of descending.
-        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
-            parameter must not be a leaf that requires a gradient.
-        foreach, fused, capturable: accepted; all parameters are updated in one native call where they are contiguous, in float32 or float64.
+    In step t, for each parameter p with gradient g
 
-    Source: Kingma, Ba, "Adam", 2015; Reddi, Kale, Kumar, "On the convergence of Adam and beyond", 2018.
+        m = beta1 * m + (1 - beta1) * g
+        v = beta2 * v + (1 - beta2) * g * g
+        p = p - lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
+
+    Args:
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        lr: learning rate, a number or a tensor of one element. Default: 1e-3.
+        betas: decay of the mean of gradients, and of their squares. Default: (0.9, 0.999).
+        eps: added to the denominator. Default: 1e-8.
+        weight_decay: times p, added to the gradient; taken off p directly with `decoupled_weight_decay`. Default: 0.
+        amsgrad: divide by the largest mean square so far. Default: False.
+        foreach, fused, capturable: accepted; all parameters are updated in one native call where they are contiguous, in float32
+            or float64.
+        maximize: climb instead of descending. Default: False.
+        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
+            parameter must not be a leaf that requires a gradient. Default: False.
+        decoupled_weight_decay: decay the weights as AdamW does. Default: False.
+
+    Raises:
+        ValueError: a negative `lr`, `eps` or `weight_decay`; betas outside [0, 1).
+        RuntimeError: in `step`, a sparse gradient; SparseAdam takes those.
+
+    Source: Kingma, Ba, "Adam: a method for stochastic optimization", 2015; Reddi, Kale, Kumar, "On the convergence of Adam and
+    beyond", 2018 (amsgrad).
+
+    Example:
+        >>> import pellucid as torch
+        >>> p = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.Adam([p], lr=0.1)
+        >>> (p * p).sum().backward()
+        >>> optimizer.step()
+        >>> p.item() < 1
+        True
     """
 
     formula = staticmethod(adam)

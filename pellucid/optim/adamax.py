@@ -22,7 +22,36 @@ def adamax(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_inf: Any) ->
 class Adamax(FormulaOptimizer):
     """Adamax: steps along the running mean of the gradients, divided by their decayed maximum.
 
-    Source: Kingma, Ba, "Adam", 2015, section 7.
+    In step t, for each parameter p with gradient g
+
+        m = beta1 * m + (1 - beta1) * g
+        u = max(beta2 * u, |g| + eps)
+        p = p - lr / (1 - beta1^t) * m / u
+
+    Args:
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        lr: learning rate, a number or a tensor of one element. Default: 2e-3.
+        betas: decay of the mean of gradients, and of their maximum. Default: (0.9, 0.999).
+        eps: added to the gradients' magnitude. Default: 1e-8.
+        weight_decay: times p, added to the gradient (L2 regularization). Default: 0.
+        foreach, capturable: accepted.
+        maximize: climb instead of descending. Default: False.
+        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
+            parameter must not be a leaf that requires a gradient. Default: False.
+
+    Raises:
+        ValueError: a negative option; betas outside [0, 1).
+
+    Source: Kingma, Ba, "Adam: a method for stochastic optimization", 2015, section 7.
+
+    Example:
+        >>> import pellucid as torch
+        >>> p = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.Adamax([p], lr=0.1)
+        >>> (p * p).sum().backward()
+        >>> optimizer.step()
+        >>> p.item() < 1
+        True
     """
 
     formula = staticmethod(adamax)

@@ -21,10 +21,37 @@ def asgd(m: Any, n: Any, param: Any, grad: Any, ax: Any) -> dict[str, Any]:
 class ASGD(FormulaOptimizer):
     """Averaged SGD: SGD with a decaying rate that also keeps a running mean of the parameters, in `state[p]["ax"]`.
 
+    In step t, for each parameter p with gradient g, where eta begins as lr and mu as 1
+
+        p = p - lambd * eta * p - eta * g
+        ax = ax + mu * (p - ax)
+        eta = lr / (1 + lambd * lr * t)^alpha, mu = 1 / max(1, t - t0)
+
     Args:
-        lambd: decay; alpha: power of the rate's decay; t0: step from which parameters are averaged.
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        lr: learning rate, a number or a tensor of one element. Default: 0.01.
+        lambd: decay of the parameters and the rate. Default: 1e-4.
+        alpha: power of the rate's decay. Default: 0.75.
+        t0: step from which parameters are averaged. Default: 1e6.
+        weight_decay: times p, added to the gradient (L2 regularization). Default: 0.
+        foreach, capturable: accepted.
+        maximize: climb instead of descending. Default: False.
+        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
+            parameter must not be a leaf that requires a gradient. Default: False.
+
+    Raises:
+        ValueError: a negative `lr` or `weight_decay`.
 
     Source: Polyak, Juditsky, "Acceleration of stochastic approximation by averaging", 1992.
+
+    Example:
+        >>> import pellucid as torch
+        >>> p = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.ASGD([p], lr=0.1)
+        >>> (p * p).sum().backward()
+        >>> optimizer.step()
+        >>> p.item() < 1
+        True
     """
 
     formula = staticmethod(asgd)

@@ -15,16 +15,39 @@ from .optimizer import Optimizer, check_lr, to_number
 
 
 class LBFGS(Optimizer):
-    """L-BFGS: quasi-Newton steps from the last gradients; `step(closure)` runs up to `max_iter` iterations, each calling the closure.
+    """L-BFGS: quasi-Newton steps from the last gradients.
+
+    `step(closure)` runs up to `max_iter` iterations, each calling the closure. The closure clears the gradients, computes the
+    loss, calls `backward` and returns the loss. Suits full batches and small models; the memory is that of `history_size` copies
+    of the parameters, twice.
 
     Args:
-        lr: length of a step, or the first one that the line search tries.
-        max_iter, max_eval: iterations and calls of the closure in one `step` (default of max_eval: 1.25 * max_iter).
-        tolerance_grad, tolerance_change: when to stop.
-        history_size: how many gradient differences are kept.
-        line_search_fn: None or "strong_wolfe".
+        params: an iterable of parameters; groups are not supported.
+        lr: length of a step, or the first one that the line search tries. Default: 1.
+        max_iter: iterations in one `step`. Default: 20.
+        max_eval: calls of the closure in one `step`. Default: 1.25 * max_iter.
+        tolerance_grad: stop when no element of the gradient is larger. Default: 1e-7.
+        tolerance_change: stop when parameters or loss change less. Default: 1e-9.
+        history_size: how many gradient differences are kept. Default: 100.
+        line_search_fn: None, or "strong_wolfe", which is more robust. Default: None.
+
+    Raises:
+        ValueError: a negative `lr`; several groups.
 
     Source: Nocedal, Wright, "Numerical optimization", 2006, algorithms 7.4 and 3.5.
+
+    Example:
+        >>> import pellucid as torch
+        >>> p = torch.nn.Parameter(torch.tensor([3.0, -2.0]))
+        >>> optimizer = torch.optim.LBFGS([p], line_search_fn="strong_wolfe")
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = ((p - 1) ** 2).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> _ = optimizer.step(closure)
+        >>> [round(x, 3) for x in p.tolist()]
+        [1.0, 1.0]
     """
 
     def __init__(

@@ -53,7 +53,31 @@ class _Lambdas(LRScheduler):
 
 
 class LambdaLR(_Lambdas):
-    """initial_lr * lr_lambda(epoch)."""
+    """Sets the learning rate to the initial one times a function: `initial_lr * lr_lambda(epoch)`.
+
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+
+    Args:
+        optimizer: whose learning rates are set.
+        lr_lambda: a function of the step's number, or a list of one for each group.
+        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+
+    Raises:
+        ValueError: a list of another length than the groups.
+        TypeError: something that cannot be called.
+
+    Example:
+        >>> import pellucid as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5**epoch)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.25, 0.125]
+    """
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
@@ -61,7 +85,31 @@ class LambdaLR(_Lambdas):
 
 
 class MultiplicativeLR(_Lambdas):
-    """lr * lr_lambda(epoch) at each step."""
+    """Multiplies the learning rate by a function's value at each step: `lr = lr * lr_lambda(epoch)`.
+
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+
+    Args:
+        optimizer: whose learning rates are set.
+        lr_lambda: a function of the step's number, or a list of one for each group.
+        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+
+    Raises:
+        ValueError: a list of another length than the groups.
+        TypeError: something that cannot be called.
+
+    Example:
+        >>> import pellucid as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.25, 0.125]
+    """
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
@@ -72,7 +120,28 @@ class MultiplicativeLR(_Lambdas):
 
 
 class StepLR(LRScheduler):
-    """lr * gamma every `step_size` steps."""
+    """Multiplies the learning rate by gamma every `step_size` steps: `initial_lr * gamma^floor(epoch / step_size)`.
+
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+
+    Args:
+        optimizer: whose learning rates are set.
+        step_size: how many steps lie between two changes.
+        gamma: the factor. Default: 0.1.
+        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+
+    Example:
+        >>> import pellucid as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 1.0, 0.5, 0.5]
+    """
 
     def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size = step_size
@@ -90,7 +159,28 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """lr * gamma at each milestone."""
+    """Multiplies the learning rate by gamma at each milestone.
+
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+
+    Args:
+        optimizer: whose learning rates are set.
+        milestones: numbers of steps; one that stands twice multiplies twice.
+        gamma: the factor. Default: 0.1.
+        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+
+    Example:
+        >>> import pellucid as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.5, 0.25]
+    """
 
     def __init__(self, optimizer: Any, milestones: Any, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.milestones = Counter(milestones)
@@ -109,7 +199,31 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """lr * factor for the first `total_iters` steps."""
+    """Multiplies the learning rate by `factor` for the first `total_iters` steps.
+
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+
+    Args:
+        optimizer: whose learning rates are set.
+        factor: the factor, between 0 and 1. Default: 1/3.
+        total_iters: after how many steps the initial rate is back. Default: 5.
+        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+
+    Raises:
+        ValueError: a factor outside [0, 1].
+
+    Example:
+        >>> import pellucid as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.5, 0.5, 1.0, 1.0]
+    """
 
     def __init__(self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
         if factor > 1.0 or factor < 0:
@@ -131,7 +245,32 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """lr times a factor that changes linearly from `start_factor` to `end_factor` in `total_iters` steps."""
+    """Multiplies the learning rate by a factor that changes linearly; a warmup with the defaults.
+
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+
+    Args:
+        optimizer: whose learning rates are set.
+        start_factor: the first factor, in (0, 1]. Default: 1/3.
+        end_factor: the last one, in [0, 1]. Default: 1.
+        total_iters: in how many steps the factor gets from one to the other. Default: 5.
+        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+
+    Raises:
+        ValueError: a factor out of its range.
+
+    Example:
+        >>> import pellucid as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.25, total_iters=3)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.25, 0.5, 0.75, 1.0]
+    """
 
     def __init__(
         self,
@@ -165,7 +304,27 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """lr * gamma at each step."""
+    """Multiplies the learning rate by gamma at each step: `initial_lr * gamma^epoch`.
+
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+
+    Args:
+        optimizer: whose learning rates are set.
+        gamma: the factor.
+        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+
+    Example:
+        >>> import pellucid as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.25, 0.125]
+    """
 
     def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -180,7 +339,28 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """initial_lr * (1 - epoch / total_iters)^power, then 0."""
+    """Lets the learning rate fall to 0 as a power: `initial_lr * (1 - epoch / total_iters)^power`, then 0.
+
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+
+    Args:
+        optimizer: whose learning rates are set.
+        total_iters: after how many steps the rate is 0. Default: 5.
+        power: the power; 1 is a straight line. Default: 1.
+        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+
+    Example:
+        >>> import pellucid as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.75, 0.5, 0.25]
+    """
 
     def __init__(self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = total_iters
@@ -202,7 +382,29 @@ class PolynomialLR(LRScheduler):
 class CosineAnnealingLR(LRScheduler):
     """Anneals the learning rate along a cosine, from the initial rate to `eta_min` in `T_max` steps.
 
+    `lr = eta_min + (initial_lr - eta_min) * (1 + cos(pi * epoch / T_max)) / 2`
+
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+
+    Args:
+        optimizer: whose learning rates are set.
+        T_max: number of steps of the half wave; after it the rate rises again.
+        eta_min: the smallest rate. Default: 0.
+        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+
     Source: Loshchilov, Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017.
+
+    Example:
+        >>> import pellucid as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.8536, 0.5, 0.1464]
     """
 
     def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:

@@ -25,7 +25,38 @@ def nadam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any) 
 class NAdam(FormulaOptimizer):
     """Adam with Nesterov momentum.
 
+    In step t, with `mu(t) = beta1 * (1 - 0.96^(t * momentum_decay) / 2)`, M(t) the product of mu(1) to mu(t), and m and v as in
+    Adam
+
+        p = p - lr * (mu(t+1) * m / (1 - M(t+1)) + (1 - mu(t)) * g / (1 - M(t))) / (sqrt(v / (1 - beta2^t)) + eps)
+        m = beta1 * m + (1 - beta1) * g, v = beta2 * v + (1 - beta2) * g * g, both before p
+
+    Args:
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        lr: learning rate, a number or a tensor of one element. Default: 2e-3.
+        betas: decay of the mean of gradients, and of their squares. Default: (0.9, 0.999).
+        eps: added to the denominator. Default: 1e-8.
+        weight_decay: times p, added to the gradient; taken off p directly with `decoupled_weight_decay`. Default: 0.
+        momentum_decay: how fast the momentum reaches beta1. Default: 4e-3.
+        decoupled_weight_decay: decay the weights as AdamW does. Default: False.
+        foreach, capturable: accepted.
+        maximize: climb instead of descending. Default: False.
+        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
+            parameter must not be a leaf that requires a gradient. Default: False.
+
+    Raises:
+        ValueError: a negative option; betas outside [0, 1).
+
     Source: Dozat, "Incorporating Nesterov momentum into Adam", 2016.
+
+    Example:
+        >>> import pellucid as torch
+        >>> p = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.NAdam([p], lr=0.1)
+        >>> (p * p).sum().backward()
+        >>> optimizer.step()
+        >>> p.item() < 1
+        True
     """
 
     formula = staticmethod(nadam)

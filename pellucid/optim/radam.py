@@ -26,7 +26,35 @@ def radam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any) 
 class RAdam(FormulaOptimizer):
     """Rectified Adam: starts without the adaptive rate until its variance is small enough.
 
+    While the length `rho = 2 / (1 - beta2) - 1 - 2 t beta2^t / (1 - beta2^t)` is at most 5, the step is `lr * m / (1 -
+    beta1^t)`, momentum alone. Later it is Adam's step times a factor that rises to 1. So it needs no warmup of the learning
+    rate.
+
+    Args:
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        lr: learning rate, a number or a tensor of one element. Default: 1e-3.
+        betas: decay of the mean of gradients, and of their squares. Default: (0.9, 0.999).
+        eps: added to the denominator. Default: 1e-8.
+        weight_decay: times p, added to the gradient; taken off p directly with `decoupled_weight_decay`. Default: 0.
+        decoupled_weight_decay: decay the weights as AdamW does. Default: False.
+        foreach, capturable: accepted.
+        maximize: climb instead of descending. Default: False.
+        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
+            parameter must not be a leaf that requires a gradient. Default: False.
+
+    Raises:
+        ValueError: a negative option; betas outside [0, 1).
+
     Source: Liu et al., "On the variance of the adaptive learning rate and beyond", 2020.
+
+    Example:
+        >>> import pellucid as torch
+        >>> p = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.RAdam([p], lr=0.1)
+        >>> (p * p).sum().backward()
+        >>> optimizer.step()
+        >>> p.item() < 1
+        True
     """
 
     formula = staticmethod(radam)

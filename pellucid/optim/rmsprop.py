@@ -30,9 +30,40 @@ def rmsprop(
 
 
 class RMSprop(FormulaOptimizer):
-    """RMSprop: steps divided by the root of a running mean of squared gradients; `centered`: by their standard deviation.
+    """RMSprop: steps divided by the root of a running mean of squared gradients.
+
+    For each parameter p with gradient g
+
+        v = alpha * v + (1 - alpha) * g * g
+        buf = momentum * buf + g / (sqrt(v) + eps)
+        p = p - lr * buf
+
+    Args:
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        lr: learning rate, a number or a tensor of one element. Default: 0.01.
+        alpha: decay of the running mean. Default: 0.99.
+        eps: added to the denominator. Default: 1e-8.
+        weight_decay: times p, added to the gradient (L2 regularization). Default: 0.
+        momentum: how much of the last step remains. Default: 0.
+        centered: divide by the standard deviation instead: the running mean of g, squared, is taken off v. Default: False.
+        capturable, foreach: accepted.
+        maximize: climb instead of descending. Default: False.
+        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
+            parameter must not be a leaf that requires a gradient. Default: False.
+
+    Raises:
+        ValueError: a negative option.
 
     Source: Tieleman, Hinton, lecture 6.5 of "Neural networks for machine learning", 2012; Graves, 2013 (centered).
+
+    Example:
+        >>> import pellucid as torch
+        >>> p = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.RMSprop([p], lr=0.1)
+        >>> (p * p).sum().backward()
+        >>> optimizer.step()
+        >>> p.item() < 1
+        True
     """
 
     formula = staticmethod(rmsprop)

@@ -25,19 +25,39 @@ def sgd(
 class SGD(FormulaOptimizer):
     """Stochastic gradient descent with momentum and weight decay.
 
-    p -= lr * buf, with buf = momentum * buf + (1 - dampening) * (grad + weight_decay * p); the first buf is the gradient.
+    For each parameter p with gradient g
+
+        g = g + weight_decay * p
+        buf = momentum * buf + (1 - dampening) * g      the first buf is g
+        p = p - lr * buf                                nesterov: p - lr * (g + momentum * buf)
 
     Args:
-        params: parameters or groups of them.
-        lr: learning rate.
-        momentum, dampening, weight_decay: as in the formula.
-        nesterov: step along grad + momentum * buf.
-        maximize: climb instead of descending.
-        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options (the first
-            momentum buffer counts as a constant, as in PyTorch); the parameter must not be a leaf that requires a gradient.
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        lr: learning rate, a number or a tensor of one element. Default: 1e-3.
+        momentum: how much of the last step remains. Default: 0.
+        dampening: share of the gradient that is left out of the buffer. Default: 0.
+        weight_decay: times p, added to the gradient (L2 regularization). Default: 0.
+        nesterov: step along grad + momentum * buf. Default: False.
+        maximize: climb instead of descending. Default: False.
+        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
+            parameter must not be a leaf that requires a gradient. Default: False. The first momentum buffer counts as a
+            constant, as in PyTorch.
         foreach, fused: accepted; all parameters are updated in one native call where they are contiguous, in float32 or float64.
 
+    Raises:
+        ValueError: a negative option; `nesterov` without momentum or with dampening.
+
     Source: Sutskever et al., "On the importance of initialization and momentum in deep learning", 2013 (Nesterov's form).
+
+    Example:
+        >>> import pellucid as torch
+        >>> p = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.SGD([p], lr=0.1, momentum=0.9)
+        >>> optimizer.zero_grad()
+        >>> (p * p).sum().backward()
+        >>> optimizer.step()
+        >>> p.data
+        tensor([0.8000])
     """
 
     formula = staticmethod(sgd)

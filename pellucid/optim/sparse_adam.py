@@ -18,8 +18,23 @@ class SparseAdam(ArrayOptimizer):
 
     Gradients are sparse, as those of `nn.Embedding(sparse=True)`; parameters are dense.
 
+    Args:
+        params: an iterable of parameters, or of dictionaries: groups with options of their own.
+        lr: learning rate, above 0. Default: 1e-3.
+        betas: decay of the mean of gradients, and of their squares. Default: (0.9, 0.999).
+        eps: added to the denominator, above 0. Default: 1e-8.
+        maximize: climb instead of descending. Default: False.
+
     Raises:
-        ValueError: a sparse parameter. RuntimeError, in `step`: a dense gradient.
+        ValueError: a sparse parameter; an option out of range.
+        RuntimeError: in `step`, a dense gradient.
+
+    Example:
+        >>> import pellucid as torch
+        >>> table = torch.nn.Embedding(10, 3, sparse=True)
+        >>> optimizer = torch.optim.SparseAdam(table.parameters())
+        >>> table(torch.tensor([1, 4])).sum().backward()
+        >>> optimizer.step()
     """
 
     def __init__(

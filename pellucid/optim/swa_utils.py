@@ -93,13 +93,28 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
 class AveragedModel(Module):
     """A copy of a model whose parameters are averages of the model's over time; calling it calls the copy.
 
+    Call `update_parameters(model)` after each step or epoch that counts. Before evaluation, `update_bn` computes the statistics
+    of batch normalizations for the averages.
+
     Args:
         model: the model.
-        device: where the copy lives.
-        avg_fn, multi_avg_fn: how to average (default: the plain mean), one parameter or lists of them.
-        use_buffers: average buffers too; otherwise they are copied.
+        device: where the copy lives; None: where the model is.
+        avg_fn: how to average one parameter, as `avg_fn(average, new, count)`; None: the plain mean.
+        multi_avg_fn: the same for lists of parameters, in place, such as `get_ema_multi_avg_fn(0.999)`.
+        use_buffers: average buffers too; otherwise they are copied. Default: False.
+
+    Raises:
+        AssertionError: both `avg_fn` and `multi_avg_fn`.
 
     Source: Izmailov et al., "Averaging weights leads to wider optima and better generalization", 2018.
+
+    Example:
+        >>> import pellucid as torch
+        >>> model = torch.nn.Linear(2, 1)
+        >>> average = torch.optim.swa_utils.AveragedModel(model)
+        >>> average.update_parameters(model)
+        >>> average(torch.ones(3, 2)).shape
+        torch.Size([3, 1])
     """
 
     n_averaged: Any
@@ -175,7 +190,20 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """From the present learning rate to `swa_lr` in `anneal_epochs` steps ("cos" or "linear"), then constant."""
+    """Anneals the learning rate from the present one to `swa_lr`, then keeps it constant.
+
+    Args:
+        optimizer: whose learning rates are set.
+        swa_lr: the constant rate, a number or one for each group.
+        anneal_epochs: number of steps until then. Default: 10.
+        anneal_strategy: "cos" or "linear". Default: "cos".
+        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+
+    Raises:
+        ValueError: an unknown strategy, or a negative number of steps.
+
+    Source: Izmailov et al., "Averaging weights leads to wider optima and better generalization", 2018.
+    """
 
     def __init__(
         self, optimizer: Any, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos", last_epoch: int = -1
