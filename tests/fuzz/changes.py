@@ -184,7 +184,7 @@ LINES = {
     # writes
     "write x": "x.mul_(2)\nv = x + 1" , "write view": "x[..., 1:].add_(1)\nv = x * 2", "write unsqueezed": "v = x * 2\nv.unsqueeze(0).add_(1)", "write buffer": "E.buffer.add_(1)\nv = x * E.buffer", "write data": "E.b.data.mul_(0.9)\nv = x + E.b",
     "write kept": "E.kept.add_(1)\nv = x * 2", "fill": "v = torch.zeros(4)\nv[1] = x.sum()", "copy": "v = torch.empty_like(x)\nv.copy_(x)", "set item": "x[..., 0] = E.number\nv = x + 0", "out": "v = torch.empty(0)\ntorch.add(x.detach(), 1, out=v)",
-    "no_grad write": "with torch.no_grad():\n    E.w.mul_(0.9)\nv = F.linear(x, E.w)", "resize": "y = x.detach().clone()\ny.resize_(2)\nv = y + 1", "data of x": "x.data = x.data * 2\nv = x + 1", "detached write": "x.detach().add_(1)\nv = x * 2",
+    "no_grad write": "with torch.no_grad():\n    E.w.mul_(0.9)\nv = F.linear(x, E.w)", "resize": "y = x.detach().clone()\ny.resize_(y.numel() // 2)\nv = y + 1", "data of x": "x.data = x.data * 2\nv = x + 1", "detached write": "x.detach().add_(1)\nv = x * 2",
     # what is left behind
     "counter": "E.steps += 1\nv = x * E.steps", "last": "E.last = x.detach() * 2\nv = x + 1", "mean": "E.buffer = 0.9 * E.buffer + 0.1 * x.detach().reshape(-1, 4).mean(0)\nv = x * E.buffer", "log": "E.log.append(x.detach().sum().item())\nv = x * 2", "log tensor": "E.log.append(x.detach() + 1)\nv = x * 2",
     "pop": "v = x * 2\nif E.log: E.log.pop()", "store key": "E.table['n'] = x.detach().sum()\nv = x * 2", "new attribute": "E.fresh = E.number * 2\nv = x * E.fresh", "delete": "v = x * 2\nif hasattr(E, 'fresh'): del E.fresh", "object": "E.last = SimpleNamespace(a=x.detach() * 2, n=E.count)\nv = x * 2",
@@ -402,14 +402,14 @@ def function_of(lines: list[str], E: Any, compiled: bool) -> tuple[Any, dict[str
     return (torch.compile(G["step"]) if compiled else G["step"]), G
 
 
-def described(v: Any, seen: dict[int, Any], depth: int = 0) -> Any:
+def described(v: Any, seen: dict[str, Any], depth: int = 0) -> Any:
     try:
         return _described(v, seen, depth)
     except Exception as error:
         return ["cannot be described", type(error).__name__]
 
 
-def _described(v: Any, seen: dict[int, Any], depth: int = 0) -> Any:
+def _described(v: Any, seen: dict[str, Any], depth: int = 0) -> Any:
     """A value as what can be compared: tensors as arrays and what is known of them."""
     if isinstance(v, torch.Tensor):
         if depth > 6:
@@ -424,7 +424,7 @@ def _described(v: Any, seen: dict[int, Any], depth: int = 0) -> Any:
             v.is_inference(),
             str(v.device.type),
             getattr(v, "mark", None),
-            None if base is None else seen.get(id(base)),
+            None if base is None else next((name for name, known in seen.items() if known() is base), None),
         ]
         values = (
             None
@@ -446,7 +446,7 @@ def _described(v: Any, seen: dict[int, Any], depth: int = 0) -> Any:
     return type(v).__name__
 
 
-def state_of(E: Any, x: Any, seen: dict[int, Any]) -> Any:
+def state_of(E: Any, x: Any, seen: dict[str, Any]) -> Any:
     held = {
         k: v
         for k, v in vars(E).items()
@@ -518,7 +518,8 @@ def once(world: Any, call: list[Any], number: int, compiled: bool, stream: Any) 
         x = X[argument](E, x)
     except Exception as error:
         told.append(["argument raised", type(error).__name__, str(error).split("\n")[0]])
-    seen = {id(x): "x", id(E.w): "w", id(E.b): "b", id(E.buffer): "buffer", id(E.kept): "kept"}
+    # By reference, and weakly: another tensor may take the place in memory of one that the call replaces.
+    seen = {name: weakref.ref(t) for name, t in (("x", x), ("w", E.w), ("b", E.b), ("buffer", E.buffer), ("kept", E.kept))}
     result = None
     try:
         with AROUND[around]():
@@ -558,10 +559,11 @@ def run(case: Any) -> str | None:
             E = make_world()
             worlds.append((E, *function_of(case["lines"], E, compiled)))
         stream = torch.get_rng_state()
-        environment = os.environ.get("PELLUCID_FUZZ")
+        environment, recording = os.environ.get("PELLUCID_FUZZ"), torch.is_grad_enabled()
         for number, call in enumerate(case["calls"]):
             seen = []
             for compiled, world in enumerate(worlds):
+                torch.set_grad_enabled(recording)  # both start from the same mode: a call that raises may leave another
                 if environment is None:
                     os.environ.pop("PELLUCID_FUZZ", None)
                 else:
@@ -570,7 +572,7 @@ def run(case: Any) -> str | None:
             for w in warned:
                 if "fault of its own" in str(w.message):
                     return f"a fault: call {number} {call}: {w.message}\n{source_of(case['lines'])}"
-            environment = os.environ.get("PELLUCID_FUZZ")
+            environment, recording = os.environ.get("PELLUCID_FUZZ"), torch.is_grad_enabled()
             stream = torch.get_rng_state()
             if (found := difference(seen[0], seen[1])) is not None:
                 kind = _kind(seen)
