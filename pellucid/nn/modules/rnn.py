@@ -330,9 +330,9 @@ class RNN(RNNBase):
         h_n: the last state of each layer and direction, in the shape of `h_0`.
 
     Attributes:
-        weight_ih_l[k]: `(hidden_size, input_size)` for layer k; above the first layer `(hidden_size, D * hidden_size)`.
-        weight_hh_l[k]: `(hidden_size, hidden_size)`.
-        bias_ih_l[k], bias_hh_l[k]: `(hidden_size,)`. All names end in `_reverse` for the backward direction. All parameters
+        weight_ih_l0, weight_ih_l1, ...: `(hidden_size, input_size)` for the first layer, then `(hidden_size, D * hidden_size)`.
+        weight_hh_l0, ...: `(hidden_size, hidden_size)`.
+        bias_ih_l0, bias_hh_l0, ...: `(hidden_size,)`. All names end in `_reverse` for the backward direction. All parameters
             start uniform in +-1/sqrt(hidden_size).
 
     Raises:
@@ -399,11 +399,11 @@ class LSTM(RNNBase):
         output: the h of the last layer at all time steps, `(T, B, D * H)` or in the layout of the input.
 
     Attributes:
-        weight_ih_l[k]: `(4 * hidden_size, input_size)` for layer k; above the first layer `(4 * hidden_size, D * H)`.
-        weight_hh_l[k]: `(4 * hidden_size, H)`.
-        bias_ih_l[k], bias_hh_l[k]: `(4 * hidden_size,)`. All names end in `_reverse` for the backward direction. All parameters
+        weight_ih_l0, weight_ih_l1, ...: `(4 * hidden_size, input_size)` for the first layer, then `(4 * hidden_size, D * H)`.
+        weight_hh_l0, ...: `(4 * hidden_size, H)`.
+        bias_ih_l0, bias_hh_l0, ...: `(4 * hidden_size,)`. All names end in `_reverse` for the backward direction. All parameters
             start uniform in +-1/sqrt(hidden_size). The rows are those of i, f, g and o.
-        weight_hr_l[k]: `(proj_size, hidden_size)`, with `proj_size` only.
+        weight_hr_l0, ...: `(proj_size, hidden_size)`, with `proj_size` only.
 
     Raises:
         ValueError: a size that is not positive, dropout outside [0, 1], `proj_size` not below `hidden_size`, an input of the
@@ -457,9 +457,10 @@ class GRU(RNNBase):
         h_n: the last state of each layer and direction, in the shape of `h_0`.
 
     Attributes:
-        weight_ih_l[k]: `(3 * hidden_size, input_size)` for layer k; above the first layer `(3 * hidden_size, D * hidden_size)`.
-        weight_hh_l[k]: `(3 * hidden_size, hidden_size)`.
-        bias_ih_l[k], bias_hh_l[k]: `(3 * hidden_size,)`. All names end in `_reverse` for the backward direction. All parameters
+        weight_ih_l0, weight_ih_l1, ...: `(3 * hidden_size, input_size)` for the first layer, then `(3 * hidden_size, D *
+            hidden_size)`.
+        weight_hh_l0, ...: `(3 * hidden_size, hidden_size)`.
+        bias_ih_l0, bias_hh_l0, ...: `(3 * hidden_size,)`. All names end in `_reverse` for the backward direction. All parameters
             start uniform in +-1/sqrt(hidden_size). The rows are those of r, z and n.
 
     Raises:
