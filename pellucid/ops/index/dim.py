@@ -647,8 +647,14 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Class numbers as vectors with a 1 at the number.
 
     Args:
-        tensor: int64.
-        num_classes: length of the vectors; -1: one more than the greatest number.
+        tensor: int64, any shape.
+        num_classes: length of the vectors; -1: one more than the greatest number. Default: -1.
+
+    Returns:
+        int64, the shape of `tensor` with a new last dimension.
+
+    Raises:
+        RuntimeError: another dtype, or a number outside 0 to num_classes - 1.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))

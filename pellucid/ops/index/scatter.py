@@ -213,13 +213,16 @@ def _index_of(x: Tensor, dim: int, index: Any, name: str) -> tuple[int, Tensor]:
 
 @public(methods="=", out="exact")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """`out[i][j] = input[index[i][j]][j]` for dim 0, and alike for the other dimensions.
+    """Picks elements by position: `out[i][j] = input[index[i][j]][j]` for dim 0, and alike for the other dimensions.
 
     Args:
-        index: as many dimensions as `input`, not larger than it outside `dim`; the result has its shape.
+        input: any shape and dtype.
+        dim: the dimension in which positions are looked up.
+        index: int32 or int64, as many dimensions as `input`, not larger than it outside `dim`; the result has its shape.
+        sparse_grad: whether the gradient is a sparse tensor. Default: False.
 
     Raises:
-        RuntimeError: shapes that do not fit, positions outside.
+        RuntimeError: shapes that do not fit, positions outside, or another dtype of `index`.
 
     >>> import pellucid as torch
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0, 0], [1, 0]]))
@@ -413,12 +416,19 @@ def _scatter_arguments(
 
 @public(methods="=", out="exact")
 def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
-    """A copy with `out[index[i][j]][j] = src[i][j]` for dim 0, and alike for the other dimensions.
+    """Writes elements to positions of a copy: `out[index[i][j]][j] = src[i][j]` for dim 0, and alike for the other dimensions.
+
+    Where an index occurs twice, one of the elements stays; use `scatter_add` or `scatter_reduce` to combine them.
 
     Args:
-        index: as many dimensions as `input`.
-        src: a tensor not smaller than `index`, or a number (also as `value`).
-        reduce: "add" or "multiply" instead of replacing.
+        input: any shape and dtype; it is not changed (`Tensor.scatter_` changes it).
+        dim: the dimension in which positions are counted.
+        index: int32 or int64, as many dimensions as `input`.
+        src: a tensor of the same dtype, not smaller than `index`, or a number (also as `value`).
+        reduce: "add" or "multiply" instead of replacing. Default: None.
+
+    Raises:
+        RuntimeError: shapes that do not fit, or positions outside.
 
     >>> import pellucid as torch
     >>> torch.scatter(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))

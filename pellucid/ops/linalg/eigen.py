@@ -78,8 +78,17 @@ def _uplo(which: Any) -> str:
 def eigh(A: Tensor, UPLO: str = "L") -> Any:  # noqa: N803
     """Eigenvalues, ascending, and orthonormal eigenvectors (columns) of symmetric or Hermitian matrices.
 
+    `A = V @ diag(L) @ V.mH`.
+
     Args:
-        A: `(..., n, n)`; only the lower triangle is read (upper with UPLO="U").
+        A: `(..., n, n)`, floating point or complex; only the lower triangle is read (upper with UPLO="U").
+        UPLO: which triangle is read, "L" or "U". Default: "L".
+
+    Returns:
+        A named tuple of `eigenvalues` `(..., n)`, real, and `eigenvectors` `(..., n, n)`.
+
+    Raises:
+        RuntimeError: not square.
 
     >>> import pellucid as torch
     >>> torch.linalg.eigh(torch.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -152,6 +161,18 @@ def _of_complex(A: Any, name: str) -> Tensor:  # noqa: N803
 @linalg()
 def eig(A: Tensor) -> Any:  # noqa: N803
     """Eigenvalues and eigenvectors (columns of norm 1) of square matrices; always complex.
+
+    `A @ V = V @ diag(L)`. For symmetric or Hermitian matrices use `eigh`, which is faster and gives real eigenvalues.
+
+    Args:
+        A: `(..., n, n)`, floating point or complex.
+
+    Returns:
+        A named tuple of `eigenvalues` `(..., n)` and `eigenvectors` `(..., n, n)`. Neither the order of the eigenvalues nor the
+            phase of the eigenvectors is defined.
+
+    Raises:
+        RuntimeError: not square.
 
     >>> import pellucid as torch
     >>> torch.linalg.eig(torch.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues.real
@@ -243,11 +264,19 @@ _svd_result = return_types.make("linalg_svd", "U S Vh")
 
 @linalg()
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:  # noqa: N803
-    """`A = U @ diag(S) @ Vh` with orthonormal U and V and descending singular values, as (U, S, Vh).
+    """Singular value decomposition `A = U @ diag(S) @ Vh`, with orthonormal U and V and descending S, as (U, S, Vh).
 
     Args:
-        A: `(..., m, n)`.
-        full_matrices: square U and Vh; otherwise only min(m, n) vectors (the only differentiable ones).
+        A: `(..., m, n)`, floating point or complex.
+        full_matrices: square U and Vh; otherwise only min(m, n) vectors (the only differentiable ones). Default: True.
+        driver: for CUDA only.
+
+    Returns:
+        A named tuple of `U` `(..., m, m)`, `S` `(..., min(m, n))`, real, and `Vh` `(..., n, n)`; without `full_matrices` `U` is
+            `(..., m, min(m, n))` and `Vh` `(..., min(m, n), n)`.
+
+    Raises:
+        RuntimeError: fewer than two dimensions, or integers.
 
     >>> import pellucid as torch
     >>> torch.linalg.svd(torch.eye(2)).S

@@ -80,6 +80,10 @@ def checked_cholesky(name: str, input: Any, upper: bool, whole: bool = False) ->
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:  # noqa: N803
     """The lower-triangular L with `A = L @ L.mH` (or U with `A = U.mH @ U`), for a stack of positive-definite matrices.
 
+    Args:
+        A: `(..., n, n)`, symmetric or Hermitian and positive-definite, floating point or complex.
+        upper: whether to return U instead of L. Default: False.
+
     Raises:
         RuntimeError: not square. LinAlgError: not positive-definite.
 
@@ -176,8 +180,11 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:  # noqa: N803
     """`A = Q @ R` with orthonormal columns in Q and an upper-triangular R, as (Q, R).
 
     Args:
-        A: `(..., m, n)`.
-        mode: "reduced" (Q of m by min(m, n)), "complete" (m by m) or "r" (R alone; Q is empty).
+        A: `(..., m, n)`, floating point or complex.
+        mode: "reduced" (Q of m by min(m, n)), "complete" (m by m) or "r" (R alone; Q is empty). Default: "reduced".
+
+    Raises:
+        RuntimeError: fewer than two dimensions, or an unknown mode.
 
     >>> import pellucid as torch
     >>> torch.linalg.qr(torch.eye(2)).Q.shape

@@ -306,6 +306,11 @@ defop(
 def inv(A: Tensor) -> Tensor:  # noqa: N803
     """The inverses of square matrices.
 
+    For `inv(A) @ B` use `solve(A, B)`, which is faster and more precise.
+
+    Args:
+        A: `(..., n, n)`, floating point or complex.
+
     Raises:
         LinAlgError: a matrix is singular. RuntimeError: not square.
 
@@ -383,6 +388,15 @@ defop(
 @public(namespace="linalg", out="same")
 def det(A: Tensor) -> Tensor:  # noqa: N803
     """The determinants of square matrices.
+
+    Args:
+        A: `(..., n, n)`, floating point or complex.
+
+    Returns:
+        `(...)`, one number for each matrix. For large matrices use `slogdet`, which does not overflow.
+
+    Raises:
+        RuntimeError: not square, or integers.
 
     >>> import pellucid as torch
     >>> torch.linalg.det(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))

@@ -161,14 +161,23 @@ def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, *,
     scale: float | None = None, enable_gqa: bool = False,
 ) -> Tensor:  # fmt: skip
-    """softmax(query key^T * scale + mask) value.
+    """Attention: `softmax(query key^T * scale + mask) value`.
 
     Args:
-        query: `(..., L, E)`. key: `(..., S, E)`. value: `(..., S, Ev)`.
-        attn_mask: bool (True takes part) or added to the scores; broadcast to `(..., L, S)`.
-        is_causal: position i sees positions up to i.
-        scale: 1 / sqrt(E) when left out.
-        enable_gqa: key and value may have fewer heads; each is repeated.
+        query: `(..., L, E)`.
+        key, value: `(..., S, E)` and `(..., S, Ev)`; leading dimensions broadcast.
+        attn_mask: bool (True takes part) or added to the scores; broadcast to `(..., L, S)`. Default: None.
+        dropout_p: probability of dropout on the weights. It is applied whenever it is not 0, so pass 0 in evaluation. Default:
+            0.
+        is_causal: position i sees positions up to i; not with `attn_mask`. Default: False.
+        scale: factor of the scores; 1 / sqrt(E) when left out.
+        enable_gqa: key and value may have fewer heads; each is repeated. Default: False.
+
+    Returns:
+        `(..., L, Ev)`.
+
+    Raises:
+        RuntimeError: shapes that do not fit; `is_causal` together with a mask.
 
     Source: Vaswani et al., "Attention Is All You Need", 2017.
 

@@ -262,19 +262,24 @@ def conv1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1,
     groups: int = 1,
 ) -> Tensor:  # fmt: skip
-    """Cross-correlation over one dimension.
+    """Cross-correlation over one dimension, which the field calls convolution: the kernel is not flipped.
+
+    Stride, padding and dilation are each a number.
 
     Args:
         input: `(N, C, L)` or `(C, L)`.
-        weight: `(O, C / groups, K)`.
+        weight: `(O, C / groups, K)`, of the same dtype.
         bias: `(O,)` or None.
-        padding: a number, or "same" / "valid".
+        stride: step between two positions of the kernel. Default: 1.
+        padding: zeros on both sides; "valid" adds none, "same" (stride 1 only) as many as keep the size. Default: 0.
+        dilation: step between two elements of the kernel. Default: 1.
+        groups: groups of channels that do not see each other. Default: 1.
 
     Returns:
-        `(N, O, L_out)`, L_out = (L + 2 padding - dilation (K - 1) - 1) // stride + 1.
+        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size + 2 padding - dilation (kernel - 1) - 1) // stride + 1.
 
     Raises:
-        RuntimeError: the shapes do not fit.
+        RuntimeError: the shapes or dtypes do not fit, or the input is smaller than the kernel.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.conv1d(torch.ones(1, 1, 4), torch.ones(1, 1, 2))
@@ -289,7 +294,24 @@ def conv2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1,
     groups: int = 1,
 ) -> Tensor:  # fmt: skip
-    """Cross-correlation over two dimensions; see `conv1d`. Input `(N, C, H, W)`, weight `(O, C / groups, KH, KW)`.
+    """Cross-correlation over two dimensions, which the field calls convolution: the kernel is not flipped.
+
+    Stride, padding and dilation are each a number or a pair (height, width).
+
+    Args:
+        input: `(N, C, H, W)` or `(C, H, W)`.
+        weight: `(O, C / groups, KH, KW)`, of the same dtype.
+        bias: `(O,)` or None.
+        stride: step between two positions of the kernel. Default: 1.
+        padding: zeros on both sides; "valid" adds none, "same" (stride 1 only) as many as keep the size. Default: 0.
+        dilation: step between two elements of the kernel. Default: 1.
+        groups: groups of channels that do not see each other. Default: 1.
+
+    Returns:
+        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size + 2 padding - dilation (kernel - 1) - 1) // stride + 1.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not fit, or the input is smaller than the kernel.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2)).shape
@@ -304,7 +326,24 @@ def conv3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1,
     groups: int = 1,
 ) -> Tensor:  # fmt: skip
-    """Cross-correlation over three dimensions; see `conv1d`. Input `(N, C, D, H, W)`.
+    """Cross-correlation over three dimensions, which the field calls convolution: the kernel is not flipped.
+
+    Stride, padding and dilation are each a number or a triple (depth, height, width).
+
+    Args:
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        weight: `(O, C / groups, KD, KH, KW)`, of the same dtype.
+        bias: `(O,)` or None.
+        stride: step between two positions of the kernel. Default: 1.
+        padding: zeros on both sides; "valid" adds none, "same" (stride 1 only) as many as keep the size. Default: 0.
+        dilation: step between two elements of the kernel. Default: 1.
+        groups: groups of channels that do not see each other. Default: 1.
+
+    Returns:
+        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size + 2 padding - dilation (kernel - 1) - 1) // stride + 1.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not fit, or the input is smaller than the kernel.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.conv3d(torch.ones(1, 1, 3, 3, 3), torch.ones(2, 1, 2, 2, 2)).shape
@@ -352,14 +391,26 @@ def conv_transpose1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0, output_padding: Sizes = 0,
     groups: int = 1, dilation: Sizes = 1,
 ) -> Tensor:  # fmt: skip
-    """Transposed convolution (the gradient of `conv1d` in its input) over one dimension.
+    """Transposed convolution over one dimension: the gradient of `conv1d` in its input.
+
+    Stride, padding, output padding and dilation are each a number.
 
     Args:
         input: `(N, C, L)` or `(C, L)`.
-        weight: `(C, O / groups, K)`.
+        weight: `(C, O / groups, K)`, of the same dtype.
+        bias: `(O,)` or None.
+        stride: step between the copies of the kernel of two neighbours. Default: 1.
+        padding: elements cut off on both sides of the result. Default: 0.
+        output_padding: size added at the end; smaller than the stride or the dilation. Default: 0.
+        groups: groups of channels that do not see each other. Default: 1.
+        dilation: step between two elements of the kernel. Default: 1.
 
     Returns:
-        `(N, O, (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1)`.
+        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size - 1) stride - 2 padding + dilation (kernel - 1) +
+            output_padding + 1.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not fit, or `output_padding` is too large.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.conv_transpose1d(torch.ones(1, 1, 2), torch.ones(1, 1, 2), stride=2)
@@ -374,7 +425,26 @@ def conv_transpose2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0, output_padding: Sizes = 0,
     groups: int = 1, dilation: Sizes = 1,
 ) -> Tensor:  # fmt: skip
-    """Transposed convolution over two dimensions; see `conv_transpose1d`.
+    """Transposed convolution over two dimensions: the gradient of `conv2d` in its input.
+
+    Stride, padding, output padding and dilation are each a number or a pair (height, width).
+
+    Args:
+        input: `(N, C, H, W)` or `(C, H, W)`.
+        weight: `(C, O / groups, KH, KW)`, of the same dtype.
+        bias: `(O,)` or None.
+        stride: step between the copies of the kernel of two neighbours. Default: 1.
+        padding: elements cut off on both sides of the result. Default: 0.
+        output_padding: size added at the end; smaller than the stride or the dilation. Default: 0.
+        groups: groups of channels that do not see each other. Default: 1.
+        dilation: step between two elements of the kernel. Default: 1.
+
+    Returns:
+        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size - 1) stride - 2 padding + dilation (kernel - 1) +
+            output_padding + 1.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not fit, or `output_padding` is too large.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 3, 2, 2), stride=2).shape
@@ -389,7 +459,26 @@ def conv_transpose3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0, output_padding: Sizes = 0,
     groups: int = 1, dilation: Sizes = 1,
 ) -> Tensor:  # fmt: skip
-    """Transposed convolution over three dimensions; see `conv_transpose1d`.
+    """Transposed convolution over three dimensions: the gradient of `conv3d` in its input.
+
+    Stride, padding, output padding and dilation are each a number or a triple (depth, height, width).
+
+    Args:
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        weight: `(C, O / groups, KD, KH, KW)`, of the same dtype.
+        bias: `(O,)` or None.
+        stride: step between the copies of the kernel of two neighbours. Default: 1.
+        padding: elements cut off on both sides of the result. Default: 0.
+        output_padding: size added at the end; smaller than the stride or the dilation. Default: 0.
+        groups: groups of channels that do not see each other. Default: 1.
+        dilation: step between two elements of the kernel. Default: 1.
+
+    Returns:
+        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size - 1) stride - 2 padding + dilation (kernel - 1) +
+            output_padding + 1.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not fit, or `output_padding` is too large.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.conv_transpose3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 3, 2, 2, 2), stride=2).shape

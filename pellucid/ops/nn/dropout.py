@@ -97,6 +97,12 @@ def _in_place(x: Tensor, result: Tensor, name: str) -> Tensor:
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero each element with probability `p` and scale the others by 1 / (1 - p); the input itself when not training.
 
+    Args:
+        input: floating point or complex, any shape.
+        p: probability that an element becomes zero. Default: 0.5.
+        training: whether to drop anything at all; a module passes `self.training`. Default: True.
+        inplace: whether to change the input itself. Default: False.
+
     Raises:
         ValueError: p outside [0, 1].
 

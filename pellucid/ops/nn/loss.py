@@ -148,13 +148,17 @@ def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Negative log-likelihood of class labels under log-probabilities.
+    """Negative log-likelihood of class labels under log-probabilities: `-weight[target] * input[target]`.
 
     Args:
         input: log-probabilities, `(N, C)`, `(C,)` or `(N, C, d1, ...)`.
         target: classes, int64, `(N,)`, `()` or `(N, d1, ...)`.
-        weight: `(C,)`, weight of each class.
-        ignore_index: label that does not count.
+        weight: `(C,)`, weight of each class. Default: None.
+        ignore_index: label that does not count. Default: -100.
+        reduction: "mean" (the weighted mean), "sum" or "none". Default: "mean". Older forms: `size_average`, `reduce`.
+
+    Returns:
+        A scalar; with reduction="none" a loss for each label, in the shape of `target`.
 
     Raises:
         ValueError: batch sizes differ. IndexError: a label out of range. RuntimeError: wrong dtype or number of dimensions.
@@ -285,13 +289,19 @@ def cross_entropy(
 ) -> Tensor:  # fmt: skip
     """Cross entropy between logits and classes, or between logits and class probabilities.
 
+    For a class t it is `-weight[t] * log_softmax(input)[t]`, for probabilities p `-sum(weight * p * log_softmax(input))`.
+
     Args:
         input: logits (raw scores, not probabilities), `(N, C)`, `(C,)` or `(N, C, d1, ...)`.
         target: classes (int64) `(N,)`, `()`, `(N, d1, ...)`, or probabilities of the shape of `input`.
-        weight: `(C,)`, weight of each class.
-        ignore_index: label that does not count.
-        reduction: "mean" (weighted), "sum" or "none".
-        label_smoothing: share of the target spread evenly over the classes, in [0, 1].
+        weight: `(C,)`, weight of each class. Default: None.
+        ignore_index: label that does not count. Default: -100.
+        reduction: "mean" (for classes the weighted mean), "sum" or "none". Default: "mean". Older forms: `size_average`,
+            `reduce`.
+        label_smoothing: share of the target spread evenly over the classes, in [0, 1]. Default: 0.
+
+    Returns:
+        A scalar; with reduction="none" one loss for each sample, `(N, d1, ...)`.
 
     Raises:
         ValueError: batch sizes differ. IndexError: a label out of range. RuntimeError: wrong dtype.
@@ -441,7 +451,15 @@ def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Cross entropy of probabilities in [0, 1] with targets in [0, 1], element by element.
+    """Cross entropy of probabilities with targets: `-(target * log(input) + (1 - target) * log(1 - input))`.
+
+    The logarithms are at least -100. For raw scores use `binary_cross_entropy_with_logits`, which is more precise.
+
+    Args:
+        input: probabilities in [0, 1], any shape.
+        target: numbers in [0, 1] in the same shape, floating point.
+        weight: factors that broadcast with the input. Default: None.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
 
     Raises:
         ValueError: the shapes differ. RuntimeError: an input outside [0, 1].
@@ -515,7 +533,11 @@ def binary_cross_entropy_with_logits(
     """Binary cross entropy of raw scores: sigmoid and logarithm in one, without overflow.
 
     Args:
-        pos_weight: weight of the positive examples, broadcast with the target.
+        input: scores before the sigmoid, any shape.
+        target: numbers in [0, 1] in the same shape, floating point.
+        weight: factors that broadcast with the input. Default: None.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        pos_weight: weight of the positive examples, broadcast with the target. Default: None.
 
     Raises:
         ValueError: target and input have different shapes.

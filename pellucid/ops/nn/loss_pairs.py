@@ -146,9 +146,14 @@ def mse_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Mean squared difference of two tensors of one shape.
+    """Mean squared difference of two tensors of one shape: `(input - target)^2`, averaged.
 
     A difference in shape that broadcasts is warned about: it is nearly always a mistake, as (N, 1) with (N,).
+
+    Args:
+        input, target: any shape, the same for both.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        weight: factors of the elements, in the same shape. Default: None.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
@@ -168,7 +173,14 @@ def l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Mean absolute difference of two tensors of one shape.
+    """Mean absolute difference of two tensors of one shape: `|input - target|`, averaged.
+
+    A difference in shape that broadcasts is warned about: it is nearly always a mistake, as (N, 1) with (N,).
+
+    Args:
+        input, target: any shape, the same for both.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        weight: factors of the elements, in the same shape. Default: None.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
@@ -189,7 +201,22 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Squared error below `beta` and absolute error above, joined smoothly. Source: Girshick, "Fast R-CNN", 2015."""
+    """Smooth L1 loss, with d = input - target: `d^2 / (2 beta)` where |d| < beta, else `|d| - beta / 2`.
+
+    Args:
+        input, target: any shape, the same for both.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        beta: where the two forms meet; 0 gives `l1_loss`. Default: 1.
+
+    Raises:
+        RuntimeError: a negative beta.
+
+    Source: Girshick, "Fast R-CNN", 2015.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
+    tensor([0.1250, 2.5000])
+    """
     reduction = get_reduction(size_average, reduce, reduction)
     input, target = _paired("smooth_l1_loss", input, target, "smooth_l1_cpu")
     if beta < 0:
@@ -205,7 +232,20 @@ def smooth_l1_loss(
 @public(namespace="nn.functional")
 @full_precision
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
-    """Squared error below `delta` and delta times absolute error above. Source: Huber, 1964."""
+    """Huber loss, with d = input - target: `d^2 / 2` where |d| <= delta, else `delta * (|d| - delta / 2)`.
+
+    Args:
+        input, target: any shape, the same for both.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean".
+        delta: where the two forms meet, and the slope beyond. Default: 1.
+        weight: factors of the elements, in the same shape. Default: None.
+
+    Source: Huber, "Robust estimation of a location parameter", 1964.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
+    tensor([0.1250, 2.5000])
+    """
     check_pair("huber_loss", input, target)
     own = input.dtype
     _held_by(own, common_dtype([input, target]))
@@ -480,7 +520,12 @@ def multilabel_margin_loss(
 # ---- distances ----------------------------------------------------------------------------------
 @public(namespace="nn.functional torch")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim`; the shapes broadcast.
+    """Cosine of the angle between vectors: `x1 . x2 / (max(|x1|, eps) max(|x2|, eps))`.
+
+    Args:
+        x1, x2: floating point, shapes that broadcast.
+        dim: the dimension of the vectors, which the result does not have. Default: 1.
+        eps: lower bound of the norms. Default: 1e-8.
 
     >>> import pellucid as torch
     >>> torch.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
@@ -588,7 +633,14 @@ def triplet_margin_with_distance_loss(
 
 @public(namespace="nn.functional")
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """`input` divided by its p-norm along `dim`, the norm taken as at least `eps`.
+    """Vectors of norm 1: `input / max(norm(input), eps)`.
+
+    Args:
+        input: floating point or complex, any shape.
+        p: of the norm. Default: 2.
+        dim: the dimension of the vectors. Default: 1.
+        eps: lower bound of the norm. Default: 1e-12.
+        out: where the result is written.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))

@@ -217,9 +217,16 @@ def layer_norm(
 ) -> Tensor:
     """Zero mean and unit variance over the last dimensions, then `* weight + bias`.
 
+    `(input - mean) / sqrt(var + eps)`, with the variance divided by the count.
+
     Args:
         input: `(*, *normalized_shape)`.
+        normalized_shape: sizes of the last dimensions, a sequence.
         weight, bias: of shape `normalized_shape`, or None.
+        eps: added to the variance. Default: 1e-5.
+
+    Raises:
+        RuntimeError: the input does not end with `normalized_shape`.
 
     Source: Ba, Kiros, Hinton, "Layer Normalization", 2016.
 
@@ -362,8 +369,16 @@ def batch_norm(
 ) -> Tensor:  # fmt: skip
     """Zero mean and unit variance over each channel of `(N, C, ...)`, then `* weight + bias`.
 
-    In training the batch's own statistics are used, and `running_mean` / `running_var` move towards them by `momentum` (the variance
-    without bias); otherwise the running ones are used.
+    In training the batch's own statistics are used, and `running_mean` / `running_var` move towards them by `momentum` (the
+    variance without bias); otherwise the running ones are used.
+
+    Args:
+        input: `(N, C, ...)`.
+        running_mean, running_var: `(C,)`, changed in place in training; None only there.
+        weight, bias: `(C,)` or None.
+        training: which statistics are used. Default: False.
+        momentum: share of the batch in the new running statistics. Default: 0.1.
+        eps: added to the variance. Default: 1e-5.
 
     Raises:
         ValueError: one value per channel in training.
@@ -607,6 +622,9 @@ def group_norm(
 
     Args:
         input: `(N, C, ...)`; `num_groups` divides C.
+        num_groups: number of groups of neighbouring channels.
+        weight, bias: `(C,)` or None.
+        eps: added to the variance. Default: 1e-5.
 
     Source: Wu, He, "Group Normalization", 2018.
 

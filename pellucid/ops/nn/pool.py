@@ -357,15 +357,23 @@ def max_pool1d(
     input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """The largest value of each window.
+    """Max pooling: the largest value of each window of `(N, C, L)` or `(C, L)`.
 
     Args:
         input: `(N, C, L)` or `(C, L)`.
-        kernel_size: size of the window.
+        kernel_size: size of the window, a number; so are stride, padding and dilation.
         stride: step between windows; the kernel size when left out.
-        padding: added at both sides, never chosen.
-        ceil_mode: keep a last window that sticks out.
-        return_indices: also return where the maxima are.
+        padding: added at both sides and never chosen; at most half the window. Default: 0.
+        dilation: step between two elements of a window. Default: 1.
+        ceil_mode: keep a last window that sticks out. Default: False.
+        return_indices: also return where the maxima are, in the flattened spatial dimensions. Default: False.
+
+    Returns:
+        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - dilation (kernel - 1) - 1) // stride + 1;
+            with `return_indices` a pair (values, indices).
+
+    Raises:
+        RuntimeError: padding above half the window, or an empty result.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.max_pool1d(torch.tensor([[[1.0, 3.0, 2.0, 0.0]]]), 2)
@@ -379,7 +387,23 @@ def max_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """Max pooling: the largest value of each window of `(N, C, H, W)`; see `max_pool1d`.
+    """Max pooling: the largest value of each window of `(N, C, H, W)` or `(C, H, W)`.
+
+    Args:
+        input: `(N, C, H, W)` or `(C, H, W)`.
+        kernel_size: size of the window, a number or a pair (height, width); so are stride, padding and dilation.
+        stride: step between windows; the kernel size when left out.
+        padding: added at both sides and never chosen; at most half the window. Default: 0.
+        dilation: step between two elements of a window. Default: 1.
+        ceil_mode: keep a last window that sticks out. Default: False.
+        return_indices: also return where the maxima are, in the flattened spatial dimensions. Default: False.
+
+    Returns:
+        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - dilation (kernel - 1) - 1) // stride + 1;
+            with `return_indices` a pair (values, indices).
+
+    Raises:
+        RuntimeError: padding above half the window, or an empty result.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.max_pool2d(torch.arange(16.0).reshape(1, 1, 4, 4), 2)
@@ -394,7 +418,23 @@ def max_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """Max pooling: the largest value of each window of `(N, C, D, H, W)`; see `max_pool1d`.
+    """Max pooling: the largest value of each window of `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    Args:
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        kernel_size: size of the window, a number or a triple (depth, height, width); so are stride, padding and dilation.
+        stride: step between windows; the kernel size when left out.
+        padding: added at both sides and never chosen; at most half the window. Default: 0.
+        dilation: step between two elements of a window. Default: 1.
+        ceil_mode: keep a last window that sticks out. Default: False.
+        return_indices: also return where the maxima are, in the flattened spatial dimensions. Default: False.
+
+    Returns:
+        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - dilation (kernel - 1) - 1) // stride + 1;
+            with `return_indices` a pair (values, indices).
+
+    Raises:
+        RuntimeError: padding above half the window, or an empty result.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.max_pool3d(torch.ones(1, 1, 2, 2, 2), 2).shape
@@ -431,7 +471,21 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The mean of each window of `(N, C, L)`.
+    """Average pooling: the mean of each window of `(N, C, L)` or `(C, L)`.
+
+    Args:
+        input: `(N, C, L)` or `(C, L)`.
+        kernel_size: size of the window, a number; so are stride and padding.
+        stride: step between windows; the kernel size when left out.
+        padding: zeros at both sides; at most half the window. Default: 0.
+        ceil_mode: keep a last window that sticks out. Default: False.
+        count_include_pad: padding counts in the divisor. Default: True.
+
+    Returns:
+        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - kernel) // stride + 1.
+
+    Raises:
+        RuntimeError: padding above half the window.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.avg_pool1d(torch.tensor([[[1.0, 3.0, 2.0, 0.0]]]), 2)
@@ -445,11 +499,22 @@ def avg_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, ceil_mode: bool = False, count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """The mean of each window of `(N, C, H, W)`.
+    """Average pooling: the mean of each window of `(N, C, H, W)` or `(C, H, W)`.
 
     Args:
-        count_include_pad: padding counts in the divisor.
-        divisor_override: divide by this instead of the window's size.
+        input: `(N, C, H, W)` or `(C, H, W)`.
+        kernel_size: size of the window, a number or a pair (height, width); so are stride and padding.
+        stride: step between windows; the kernel size when left out.
+        padding: zeros at both sides; at most half the window. Default: 0.
+        ceil_mode: keep a last window that sticks out. Default: False.
+        count_include_pad: padding counts in the divisor. Default: True.
+        divisor_override: divide by this instead of the window's size. Default: None.
+
+    Returns:
+        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - kernel) // stride + 1.
+
+    Raises:
+        RuntimeError: padding above half the window.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.avg_pool2d(torch.ones(1, 1, 4, 4), 2).shape
@@ -463,7 +528,27 @@ def avg_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, ceil_mode: bool = False, count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """The mean of each window of `(N, C, D, H, W)`; see `avg_pool2d`."""
+    """Average pooling: the mean of each window of `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    Args:
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        kernel_size: size of the window, a number or a triple (depth, height, width); so are stride and padding.
+        stride: step between windows; the kernel size when left out.
+        padding: zeros at both sides; at most half the window. Default: 0.
+        ceil_mode: keep a last window that sticks out. Default: False.
+        count_include_pad: padding counts in the divisor. Default: True.
+        divisor_override: divide by this instead of the window's size. Default: None.
+
+    Returns:
+        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - kernel) // stride + 1.
+
+    Raises:
+        RuntimeError: padding above half the window.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.avg_pool3d(torch.ones(1, 1, 4, 4, 4), 2).shape
+    torch.Size([1, 1, 2, 2, 2])
+    """
     return _avg(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
@@ -521,7 +606,13 @@ def _adaptive_maxima(x: Any, size: tuple[int, ...]) -> Any:
 
 @public(namespace="nn.functional torch")
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over windows chosen so that the result has `output_size`. Input `(N, C, L)`.
+    """Means over windows that divide the input evenly, chosen so that the result has a given size.
+
+    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size / output_size).
+
+    Args:
+        input: `(N, C, L)` or `(C, L)`.
+        output_size: size of the result: a number.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.adaptive_avg_pool1d(torch.tensor([[[1.0, 2.0, 3.0, 4.0]]]), 2)
@@ -532,31 +623,89 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 @public(namespace="nn.functional")
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over windows chosen so that the result is `(N, C, *output_size)`; None keeps a size."""
+    """Means over windows that divide the input evenly, chosen so that the result has a given size.
+
+    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size / output_size).
+
+    Args:
+        input: `(N, C, H, W)` or `(C, H, W)`.
+        output_size: size of the result: a number for all dimensions, or a tuple in which None keeps a size.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.adaptive_avg_pool2d(torch.ones(1, 3, 5, 7), (2, None)).shape
+    torch.Size([1, 3, 2, 7])
+    """
     return _adaptive_avg(2, input, output_size)
 
 
 @public(namespace="nn.functional")
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over windows chosen so that the result is `(N, C, *output_size)`; None keeps a size."""
+    """Means over windows that divide the input evenly, chosen so that the result has a given size.
+
+    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size / output_size).
+
+    Args:
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        output_size: size of the result: a number for all dimensions, or a tuple in which None keeps a size.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.adaptive_avg_pool3d(torch.ones(1, 3, 5, 5, 5), 2).shape
+    torch.Size([1, 3, 2, 2, 2])
+    """
     return _adaptive_avg(3, input, output_size)
 
 
 @public(namespace="nn.functional")
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Maxima over windows chosen so that the result has `output_size`."""
+    """Maxima over windows that divide the input evenly, chosen so that the result has a given size.
+
+    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size / output_size).
+
+    Args:
+        input: `(N, C, L)` or `(C, L)`.
+        output_size: size of the result: a number.
+        return_indices: also return where the maxima are, in the flattened spatial dimensions. Default: False.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.adaptive_max_pool1d(torch.ones(1, 3, 5), 2).shape
+    torch.Size([1, 3, 2])
+    """
     return _adaptive_max(1, input, output_size, return_indices)
 
 
 @public(namespace="nn.functional")
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Maxima over windows chosen so that the result is `(N, C, *output_size)`."""
+    """Maxima over windows that divide the input evenly, chosen so that the result has a given size.
+
+    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size / output_size).
+
+    Args:
+        input: `(N, C, H, W)` or `(C, H, W)`.
+        output_size: size of the result: a number for all dimensions, or a tuple in which None keeps a size.
+        return_indices: also return where the maxima are, in the flattened spatial dimensions. Default: False.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.adaptive_max_pool2d(torch.ones(1, 3, 5, 5), 2).shape
+    torch.Size([1, 3, 2, 2])
+    """
     return _adaptive_max(2, input, output_size, return_indices)
 
 
 @public(namespace="nn.functional")
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Maxima over windows chosen so that the result is `(N, C, *output_size)`."""
+    """Maxima over windows that divide the input evenly, chosen so that the result has a given size.
+
+    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size / output_size).
+
+    Args:
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        output_size: size of the result: a number for all dimensions, or a tuple in which None keeps a size.
+        return_indices: also return where the maxima are, in the flattened spatial dimensions. Default: False.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.adaptive_max_pool3d(torch.ones(1, 3, 5, 5, 5), 2).shape
+    torch.Size([1, 3, 2, 2, 2])
+    """
     return _adaptive_max(3, input, output_size, return_indices)
 
 

@@ -253,14 +253,22 @@ def interpolate(
     """Resample `(N, C, *spatial)` to a size or by a factor.
 
     Args:
+        input: `(N, C, L)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
+        size: spatial sizes of the result, a number or a sequence; or
+        scale_factor: factors of the sizes, a number or a sequence. Exactly one of the two is given.
         mode: "nearest", "nearest-exact", "linear" (3-d input), "bilinear", "bicubic", "lanczos" (4-d), "trilinear" (5-d),
-            "area". Bytes are resampled in the modes of 4-d input, with integer weights and rounding as in Pillow.
-        align_corners: corner pixels are matched instead of the outer edges of the corner pixels.
-        antialias: for "bilinear", "bicubic" and "lanczos": average over all inputs when shrinking.
+            "area". Bytes are resampled in the modes of 4-d input, with integer weights and rounding as in Pillow. Default:
+            "nearest".
+        align_corners: corner pixels are matched instead of the outer edges of the corner pixels. Default: None, which is False.
+        recompute_scale_factor: compute the factor anew from the rounded sizes. Default: None, which is False.
+        antialias: for "bilinear", "bicubic" and "lanczos": average over all inputs when shrinking. Default: False.
+
+    Returns:
+        `(N, C, *size)`; with `scale_factor` each size is floor(size * factor).
 
     Raises:
-        ValueError: neither or both of size and scale_factor, or a mode that does not fit. NotImplementedError: an input of another
-            number of dimensions.
+        ValueError: neither or both of size and scale_factor, or a mode that does not fit. NotImplementedError: an input of
+            another number of dimensions.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)

@@ -144,6 +144,19 @@ fold_op = defop(
 def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Tensor:
     """Every window of `(N, C, H, W)` as a column: `(N, C * KH * KW, L)`.
 
+    Args:
+        input: `(N, C, H, W)` or `(C, H, W)`.
+        kernel_size: size of the window, a number or a pair; so are the following.
+        dilation: step between two elements of a window. Default: 1.
+        padding: zeros at both sides. Default: 0.
+        stride: step between windows. Default: 1.
+
+    Returns:
+        `(N, C * KH * KW, L)` or `(C * KH * KW, L)`, with L the number of positions of the window.
+
+    Raises:
+        RuntimeError: an image smaller than the window.
+
     >>> import pellucid as torch
     >>> torch.nn.functional.unfold(torch.ones(1, 2, 4, 4), 2).shape
     torch.Size([1, 8, 9])
@@ -160,6 +173,20 @@ def fold(
     input: Tensor, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
 ) -> Tensor:
     """Add columns back into the image they were windows of; the transpose of `unfold`.
+
+    Args:
+        input: `(N, C * KH * KW, L)` or `(C * KH * KW, L)`.
+        output_size: height and width of the image, a number or a pair.
+        kernel_size: size of the window, a number or a pair; so are the following.
+        dilation: step between two elements of a window. Default: 1.
+        padding: zeros at both sides. Default: 0.
+        stride: step between windows. Default: 1.
+
+    Returns:
+        `(N, C, *output_size)` or `(C, *output_size)`; values of windows that overlap are added.
+
+    Raises:
+        RuntimeError: sizes that do not fit each other.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.fold(torch.ones(1, 4, 9), (4, 4), 2).shape

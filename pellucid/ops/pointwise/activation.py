@@ -105,7 +105,16 @@ public(methods="=", inplace="relu_")(relu)
 
 @public(namespace="nn.functional", names="relu")
 def relu_functional(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(input, 0), element by element."""
+    """max(input, 0), element by element; NaN stays.
+
+    Args:
+        input: real, any shape.
+        inplace: whether to change the input itself. Default: False.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.relu(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
     return METHODS["relu_"](input) if inplace else relu(input)
 
 
@@ -670,7 +679,7 @@ def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, traini
     return rrelu(input, lower, upper, training, True)
 
 
-def _with_default_dim(name: str) -> None:
+def _with_default_dim(name: str, meaning: str) -> None:
     op, title = (log_softmax_op, name) if name == "log_softmax" else (softmax_op, "softmax")
 
     def function(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
@@ -685,12 +694,24 @@ def _with_default_dim(name: str) -> None:
         return softmax_along(op, title, -x if name == "softmin" else x, dim, dtype)
 
     function.__name__ = name
-    function.__doc__ = f"`torch.{name}` with a default dimension." if name != "softmin" else "`softmax(-input, dim)`."
+    function.__doc__ = f"""{meaning}
+
+    Args:
+        input: floating point, any shape (other types with `dtype=`).
+        dim: the dimension over which the probabilities sum to 1. Without it a warning says so, and it is 0 for 0, 1 or 3 dimensions,
+            else 1.
+        dtype: convert to this type first. Default: None.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.{name}(torch.zeros(2, 5), dim=1).shape
+    torch.Size([2, 5])
+    """
     public(namespace="nn.functional")(function)
 
 
-for _name in ("softmax", "log_softmax", "softmin"):
-    _with_default_dim(_name)
+_with_default_dim("softmax", "`exp(x) / sum(exp(x))` along `dim`, computed without overflow.")
+_with_default_dim("log_softmax", "`log(softmax(x))` along `dim`, without the loss of precision of the two steps.")
+_with_default_dim("softmin", "`softmax(-x)` along `dim`, which weighs small elements most.")
 
 
 @public(namespace="nn.functional")

@@ -276,6 +276,17 @@ def _arg(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Tensor:
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the largest element, in the flattened tensor or along `dim`; the first one of equals.
 
+    Args:
+        input: real, any shape. NaN counts as largest.
+        dim: the dimension; None: the whole tensor, flattened. Default: None.
+        keepdim: keep the dimension with size 1. Default: False.
+
+    Returns:
+        int64.
+
+    Raises:
+        IndexError: no elements, or `dim` out of range.
+
     >>> import pellucid as torch
     >>> torch.argmax(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=1)
     tensor([1, 0])

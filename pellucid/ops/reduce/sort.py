@@ -143,8 +143,15 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 
     Args:
         input: real, any shape. NaN counts as largest.
-        descending: largest first.
+        dim: the dimension that is sorted. Default: -1.
+        descending: largest first. Default: False.
         stable: keep equals in their order (always done).
+
+    Returns:
+        A named tuple of `values` and `indices` (int64), both in the shape of `input`.
+
+    Raises:
+        IndexError: `dim` out of range.
 
     >>> import pellucid as torch
     >>> torch.sort(torch.tensor([3.0, 1.0, 2.0])).indices
@@ -159,6 +166,15 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 @numpy_names
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that sort along `dim`.
+
+    Args:
+        input: real, any shape. NaN counts as largest.
+        dim: the dimension that is sorted. Default: -1.
+        descending: largest first. Default: False.
+        stable: keep equals in their order (always done).
+
+    Returns:
+        int64, in the shape of `input`.
 
     >>> import pellucid as torch
     >>> torch.argsort(torch.tensor([3.0, 1.0, 2.0]))
@@ -184,6 +200,16 @@ def msort(input: Tensor) -> Tensor:
 @numpy_names
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest (or smallest) elements along `dim`, in order, and where they stand, as (values, indices).
+
+    Args:
+        input: real, any shape. NaN counts as largest.
+        k: how many.
+        dim: the dimension in which they are looked for. Default: -1.
+        largest: the largest elements; otherwise the smallest. Default: True.
+        sorted: accepted; the result is always in order.
+
+    Returns:
+        A named tuple of `values` and `indices` (int64), in the shape of `input` with size k in `dim`.
 
     Raises:
         RuntimeError: the dimension has fewer than k elements.

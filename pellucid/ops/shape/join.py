@@ -135,7 +135,11 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     """The tensors one after the other along `dim`.
 
     Args:
-        tensors: of shapes that are equal but for dimension `dim`; promoted to a common dtype.
+        tensors: a sequence of tensors of shapes that are equal but for dimension `dim`; promoted to a common dtype.
+        dim: the dimension along which they are joined; negative numbers count from the end. Default: 0.
+
+    Raises:
+        RuntimeError: shapes that differ elsewhere. ValueError: no tensors. IndexError: `dim` out of range.
 
     >>> import pellucid as torch
     >>> torch.cat((torch.tensor([1, 2]), torch.tensor([3])))
@@ -159,7 +163,14 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
 
 @public(out="apart")
 def stack(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
-    """Equal tensors one after the other along a new dimension `dim`.
+    """Tensors of one shape, one after the other along a new dimension `dim`.
+
+    Args:
+        tensors: a sequence of tensors of the same shape; promoted to a common dtype.
+        dim: where the new dimension stands in the result; its size is the number of tensors. Default: 0.
+
+    Raises:
+        RuntimeError: shapes that differ. IndexError: `dim` out of range.
 
     >>> import pellucid as torch
     >>> torch.stack((torch.tensor([1, 2]), torch.tensor([3, 4])), 1)

@@ -146,8 +146,15 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     """The tensor with a border.
 
     Args:
+        input: any shape for "constant"; for the other modes one or two dimensions more than are padded.
         pad: (before, after) for the last dimension, then for the one before it, ...; negative numbers cut off.
-        mode: "constant" (with `value`, any dimensions), "reflect", "replicate" or "circular" (the last 1 to 3 dimensions).
+        mode: "constant" (with `value`, any dimensions), "reflect" (mirrored, without the edge), "replicate" (the edge repeated)
+            or "circular" (from the other end); these three take the last 1 to 3 dimensions. Default: "constant".
+        value: of a constant border. Default: None, which is 0.
+
+    Raises:
+        RuntimeError: an odd number of sizes, or more than the input has sides; a border that is too wide for its mode.
+        NotImplementedError: a number of dimensions that does not go with the mode.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.pad(torch.tensor([[1, 2, 3]]), (1, 1), mode="reflect")
