@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.meta import MetaArray
-from ..backends.numpy_cpu import NAMESPACES, lend
+from ..backends.numpy_cpu import NAMESPACES, lend, with_known_dtype
 from ..backends.sparse import SparseArray
 from ..core import observe
 from ..core.modes import local
@@ -144,7 +144,7 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
                 "supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, "
                 "uint16, uint8, and bool."
             )
-        return data.astype(dtype.numpy if dtype is not None else data.dtype, copy=True)
+        return data.astype((dtypes.BY_NUMPY[data.dtype] if dtype is None else dtype).numpy, copy=True)
     if isinstance(data, (np.number, np.bool_)):
         return np.array(data, dtype.numpy if dtype is not None else data.dtype)
     if isinstance(data, (list, tuple)):
@@ -351,7 +351,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
             UserWarning,
             stacklevel=2,
         )
-    return make_tensor(lend(ndarray.view(np.ndarray) if type(ndarray) is not np.ndarray else ndarray))
+    return make_tensor(lend(with_known_dtype(ndarray.view(np.ndarray) if type(ndarray) is not np.ndarray else ndarray)))
 
 
 class _Capsule:

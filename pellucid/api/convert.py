@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.meta import MetaArray
-from ..backends.numpy_cpu import NAMESPACES, address, lend, namespace_of, owner
+from ..backends.numpy_cpu import NAMESPACES, address, lend, namespace_of, owner, with_known_dtype
 from ..backends.sparse import SparseArray
 from ..core import observe, tracing
 from ..core.bind import general
@@ -517,7 +517,7 @@ METHODS["__bool__"] = _bool
 # ---- pickling --------------------------------------------------------------------------------
 def _rebuild(cls: Any, array: Any, requires_grad: bool, attributes: dict[str, Any]) -> Any:
     """What a pickled tensor is rebuilt with."""
-    result = make_tensor(array)
+    result = make_tensor(with_known_dtype(array) if type(array) is np.ndarray else array)
     result.__class__ = cls
     result._rg = requires_grad
     result.__dict__.update(attributes)

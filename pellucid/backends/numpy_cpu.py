@@ -16,6 +16,7 @@ import numpy as np
 from numpy import asarray, ndarray
 
 from .. import config
+from ..dtypes import BY_NUMPY
 from ..errors import OperationError, UnsupportedError
 from ..kernels.matmul.blas import SHARED_PRODUCT
 from . import memory as _memory  # noqa: F401  (arrays are made from here on)
@@ -417,6 +418,18 @@ def owner(x: ndarray) -> ndarray:
 
 
 _LENT: dict[int, weakref.ref[ndarray]] = {}
+
+
+def with_known_dtype(x: ndarray) -> ndarray:
+    """`x`, or a view of it, whose dtype is the very object that stands for its type everywhere.
+
+    Pickle makes other objects, which are equal. Kernels ask `x.dtype is ...`: an array with another object would go another way,
+    slower and with other last digits. So arrays from outside pass through here.
+    """
+    known = BY_NUMPY.get(x.dtype)
+    if known is None or x.dtype.names is not None or x.dtype is known.numpy:
+        return x
+    return x.view(known.numpy)
 
 
 def lend(x: ndarray) -> ndarray:

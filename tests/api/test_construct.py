@@ -1,5 +1,8 @@
 """torch.tensor of Python numbers: dtypes, and PyTorch's errors where the quick way does not apply."""
 
+import pickle
+
+import numpy as np
 import pytest
 
 import pellucid as torch
@@ -59,3 +62,18 @@ def test_what_is_no_number_is_refused_in_the_order_of_pytorch(data, dtype, kind,
     with pytest.raises(kind) as caught:
         torch.tensor(data, dtype=dtype)
     assert type(caught.value) is kind and str(caught.value) == text
+
+
+def test_arrays_whose_dtype_is_another_object():
+    """Pickle makes dtypes that are equal and not the same object; results must not depend on that."""
+    x = torch.tensor([0.8472978472709656, 0.4054650664329529, -0.8472979068756104])
+    array = pickle.loads(pickle.dumps(x.numpy()))  # noqa: S301
+    assert array.dtype is not np.dtype(np.float32)
+    shared = torch.from_numpy(array)
+    others = [shared, torch.tensor(array), torch.as_tensor(array), pickle.loads(pickle.dumps(x))]  # noqa: S301
+    for y in others:
+        assert y.numpy().dtype is np.dtype(np.float32)
+        assert torch.equal(torch.nn.functional.logsigmoid(y), torch.nn.functional.logsigmoid(x))
+    array[0] = 5.0
+    assert shared[0].item() == 5.0
+    assert others[-1].resize_(8).shape == (8,)

@@ -103,6 +103,13 @@ def digits(e):
     )  # fmt: skip
 
 
+def quantize_digits(e):
+    m = e.Network(8)
+    return trained(m, torch.optim.Adam(m.parameters(), lr=2e-3), lambda x, y: F.cross_entropy(m(x), y)), lambda g: (
+        normal(g, 16, 1, 8, 8), whole(g, 10, 16)
+    )  # fmt: skip
+
+
 def gcn(e):
     m = e.GCN(4, 16, 4)
     g = torch.Generator().manual_seed(0)
@@ -206,7 +213,9 @@ def actor_critic(e):
     )
 
 
-MODELS = [char_gpt, dcgan, ddpm, digits, gcn, neural_ode, realnvp, resnet, vae, vit, word_lstm, seq2seq, actor_critic]
+MODELS = [
+    char_gpt, dcgan, ddpm, digits, quantize_digits, gcn, neural_ode, realnvp, resnet, vae, vit, word_lstm, seq2seq, actor_critic,
+]  # fmt: skip
 
 
 def losses(make, example, compiled=False, towards=None):
