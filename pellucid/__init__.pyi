@@ -34,6 +34,7 @@ from torch import ComplexDoubleStorage as ComplexDoubleStorage
 from torch import ComplexDoubleTensor as ComplexDoubleTensor
 from torch import ComplexFloatStorage as ComplexFloatStorage
 from torch import ComplexFloatTensor as ComplexFloatTensor
+from pellucid._C import DeviceObjType as DeviceObjType
 DictType: _Any
 from pellucid.api.overriding import DisableTorchFunction as DisableTorchFunction
 from pellucid.api.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass

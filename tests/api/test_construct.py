@@ -76,4 +76,4 @@ def test_arrays_whose_dtype_is_another_object():
         assert torch.equal(torch.nn.functional.logsigmoid(y), torch.nn.functional.logsigmoid(x))
     array[0] = 5.0
     assert shared[0].item() == 5.0
-    assert others[-1].resize_(8).shape == (8,)
+    assert pickle.loads(pickle.dumps(x)).resize_(8).shape == (8,)  # noqa: S301

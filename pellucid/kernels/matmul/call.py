@@ -17,6 +17,7 @@ from __future__ import annotations
 import _thread
 import ctypes
 import functools
+import signal
 import threading
 from collections.abc import Callable
 
@@ -81,7 +82,15 @@ def _missing(packed: int, height: int, more: int, columns: int) -> None:
         for which in needed:
             _table()[_place(*which)] = _table()[_place(*which)] or _any()
         if interrupted:
-            threading.Timer(0.05, _thread.interrupt_main).start()
+            threading.Timer(0.05, _interrupt).start()
+
+
+def _interrupt() -> None:
+    """Interrupt the main thread, also where it sleeps or waits."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
 
 
 def _any() -> int:

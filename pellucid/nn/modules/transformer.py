@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +23,11 @@ from .module import Module
 from .normalization import LayerNorm
 
 Activation = str | Callable[[Tensor], Tensor]
+
+
+def _same(function: Any, public: Any) -> bool:
+    """Whether a function is a public one, which is wrapped anew once tensor types of the user's ask for it."""
+    return function is public or inspect.unwrap(function) is inspect.unwrap(public)
 
 
 def _activation(name: Activation) -> Any:
@@ -163,8 +169,8 @@ class TransformerEncoderLayer(_Layer):
             d_model, nhead, dim_feedforward, dropout, layer_norm_eps, batch_first, norm_first, bias, ("self_attn",), 2, device, dtype
         )  # fmt: skip
         self.activation = _activation(activation)
-        relu = self.activation is F.relu or isinstance(self.activation, ReLU)
-        gelu = self.activation is F.gelu or isinstance(self.activation, GELU)
+        relu = _same(self.activation, F.relu) or isinstance(self.activation, ReLU)
+        gelu = _same(self.activation, F.gelu) or isinstance(self.activation, GELU)
         self.activation_relu_or_gelu = 1 if relu else 2 if gelu else 0
 
     def forward(

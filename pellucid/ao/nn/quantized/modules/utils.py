@@ -17,6 +17,8 @@ __all__ = ["WeightedQuantizedModule", "first", "number", "operators", "quantize_
 
 class _Operators:
     def __getattr__(self, name: str) -> Any:
+        if name not in OPERATORS:
+            raise AttributeError(name)
         return OPERATORS[name]
 
 
