@@ -28,13 +28,35 @@ _ASMoutput.__name__ = "ASMoutput"
 class AdaptiveLogSoftmaxWithLoss(Module):
     """Softmax over many classes: frequent classes in a head, rarer ones in clusters of decreasing width.
 
+    The head has the frequent classes and one entry for each cluster; a cluster is computed only for the samples whose class is
+    in it.
+
     Args:
-        in_features: width of the input; n_classes: number of classes, sorted by frequency.
-        cutoffs: where the head ends and each tail cluster begins.
-        div_value: each cluster is this many times narrower than the one before.
-        head_bias: a bias in the head.
+        in_features: width of the input.
+        n_classes: number of classes, sorted by frequency: class 0 is the most frequent one.
+        cutoffs: the classes at which the clusters begin, ascending, between 1 and n_classes - 1.
+        div_value: each cluster is this many times narrower than the one before. Default: 4.
+        head_bias: whether the head has a bias. Default: False.
+        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+
+    Call it as `layer(input, target)`. `log_prob(input)` gives all log-probabilities, `predict(input)` the most probable classes.
+
+    Shape:
+        input: `(N, in_features)` or `(in_features,)`.
+        target: class numbers, int64, `(N,)` or `()`.
+        result: a named tuple of `output`, the log-probabilities of the targets, `(N,)` or `()`, and `loss`, their negative mean.
+
+    Raises:
+        ValueError: cutoffs that are not ascending or out of range.
+        RuntimeError: targets out of range, or shapes that do not fit.
 
     Source: Grave et al., "Efficient softmax approximation for GPUs", 2016.
+
+    Example:
+        >>> import pellucid as torch
+        >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(64, 20, cutoffs=[4, 10])
+        >>> layer(torch.ones(3, 64), torch.tensor([0, 5, 19])).output.shape
+        torch.Size([3])
     """
 
     def __init__(

@@ -17,6 +17,11 @@ class PairwiseDistance(Module):
 
     Shape:
         x1, x2: `(N, D)` or `(D,)`; the result `(N,)` or `()`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.PairwiseDistance()(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+        tensor([5.0000])
     """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
@@ -38,6 +43,11 @@ class CosineSimilarity(Module):
 
     Shape:
         x1, x2: shapes that broadcast.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
+        tensor([0.7071])
     """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:

@@ -150,6 +150,11 @@ class AlphaDropout(_DropoutNd):
         ValueError: p outside [0, 1].
 
     Source: Klambauer et al., "Self-normalizing neural networks", 2017.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.AlphaDropout(0.2).eval()(torch.ones(3))
+        tensor([1., 1., 1.])
     """
 
     _function = "alpha_dropout"
@@ -175,6 +180,12 @@ class FeatureAlphaDropout(_DropoutNd):
         ValueError: p outside [0, 1].
 
     Source: Klambauer et al., "Self-normalizing neural networks", 2017.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.FeatureAlphaDropout(0.2).eval()(torch.ones(1, 2, 2))
+        tensor([[[1., 1.],
+                 [1., 1.]]])
     """
 
     _function = "feature_alpha_dropout"

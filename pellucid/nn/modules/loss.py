@@ -512,6 +512,11 @@ class HuberLoss(_Loss):
         TypeError: `delta` is not a number.
 
     Source: Huber, "Robust estimation of a location parameter", 1964.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.HuberLoss()(torch.tensor([0.5, 3.0]), torch.zeros(2))
+        tensor(1.3125)
     """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
@@ -567,6 +572,12 @@ class CosineEmbeddingLoss(_Loss):
     Shape:
         input1, input2: `(N, D)` or `(D,)`.
         target: 1 or -1, `(N,)` or `()`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> loss = torch.nn.CosineEmbeddingLoss()
+        >>> loss(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]]), torch.tensor([1]))
+        tensor(1.)
     """
 
     def __init__(
@@ -668,6 +679,12 @@ class TripletMarginLoss(_Loss):
         ValueError: `margin` is not positive.
 
     Source: Balntas et al., "Learning shallow convolutional feature descriptors with triplet losses", 2016.
+
+    Example:
+        >>> import pellucid as torch
+        >>> a, p, n = torch.tensor([[0.0, 0.0], [0.0, 1.0], [0.0, 1.5]])
+        >>> torch.nn.TripletMarginLoss()(a, p, n)
+        tensor(0.5000)
     """
 
     def __init__(
@@ -749,6 +766,12 @@ class CTCLoss(_Loss):
         result: a scalar; `(N,)` or `()` with reduction="none".
 
     Source: Graves et al., "Connectionist temporal classification", 2006.
+
+    Example:
+        >>> import pellucid as torch
+        >>> log_probs = torch.log_softmax(torch.zeros(4, 1, 3), 2)
+        >>> torch.nn.CTCLoss()(log_probs, torch.tensor([[1, 2]]), (4,), (2,))
+        tensor(0.8432)
     """
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:

@@ -285,6 +285,11 @@ class CrossMapLRN2d(Module):
 
     Raises:
         ValueError: the input does not have four dimensions.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.CrossMapLRN2d(2)(torch.ones(1, 4, 3, 3)).shape
+        torch.Size([1, 4, 3, 3])
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:

@@ -389,6 +389,11 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
         ValueError: neither or both of `output_size` and `output_ratio`; a ratio outside (0, 1).
 
     Source: Graham, "Fractional max-pooling", 2014.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.FractionalMaxPool2d(2, output_size=5)(torch.ones(1, 3, 8, 8)).shape
+        torch.Size([1, 3, 5, 5])
     """
 
     _dims = 2
@@ -410,6 +415,11 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
         ValueError: neither or both of `output_size` and `output_ratio`; a ratio outside (0, 1).
 
     Source: Graham, "Fractional max-pooling", 2014.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.FractionalMaxPool3d(2, output_size=5)(torch.ones(1, 3, 8, 8, 8)).shape
+        torch.Size([1, 3, 5, 5, 5])
     """
 
     _dims = 3
@@ -438,6 +448,11 @@ class LPPool1d(_LPPoolNd):
 
     Shape:
         input: `(N, C, L)` or `(C, L)`; the result `(N, C, L_out)` or `(C, L_out)`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.LPPool1d(2, kernel_size=2)(torch.ones(1, 3, 4)).shape
+        torch.Size([1, 3, 2])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -455,6 +470,11 @@ class LPPool2d(_LPPoolNd):
 
     Shape:
         input: `(N, C, H, W)` or `(C, H, W)`; the result `(N, C, H_out, W_out)` or `(C, H_out, W_out)`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.LPPool2d(2, kernel_size=2)(torch.ones(1, 3, 4, 4)).shape
+        torch.Size([1, 3, 2, 2])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -472,6 +492,11 @@ class LPPool3d(_LPPoolNd):
 
     Shape:
         input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.LPPool3d(2, kernel_size=2)(torch.ones(1, 3, 4, 4, 4)).shape
+        torch.Size([1, 3, 2, 2, 2])
     """
 
     def forward(self, input: Tensor) -> Tensor:

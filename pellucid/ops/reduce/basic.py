@@ -150,7 +150,9 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype
 
     Args:
         input: floating point or complex, any shape.
-        dim, keepdim, dtype: as for `sum`.
+        dim: a dimension or several; None or an empty list for all. Default: None.
+        keepdim: keep those dimensions with size 1. Default: False.
+        dtype: convert to this type first. Default: None.
 
     Raises:
         RuntimeError: integers and bools, unless `dtype` says what to compute in. IndexError: `dim` is out of range.

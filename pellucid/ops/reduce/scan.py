@@ -119,7 +119,15 @@ cumprod_op = defop(
 @public(methods="=", inplace="=", out="computes")
 @numpy_names
 def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The running sum along `dim`; integers and bools give int64.
+    """The running sum along `dim`: `out[i] = input[0] + ... + input[i]`; integers and bools give int64.
+
+    Args:
+        input: any shape and dtype.
+        dim: the dimension.
+        dtype: convert to this type before adding. Default: None.
+
+    Raises:
+        IndexError: `dim` is out of range.
 
     >>> import pellucid as torch
     >>> torch.cumsum(torch.tensor([1, 2, 3]), dim=0)

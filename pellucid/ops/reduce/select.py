@@ -215,7 +215,15 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor 
 @public(methods="=", out=True)
 @numpy_names
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
-    """The smallest element: of all, along one dimension with its index, or of two tensors element by element; see `max`.
+    """The smallest element: of all, along one dimension with its index, or of two tensors element by element.
+
+    Args:
+        input: real, any shape. NaN counts as smallest.
+        dim: a dimension; then the result is (values, indices). A tensor in its place is compared with (`minimum`).
+        keepdim: keep the dimension with size 1.
+
+    Raises:
+        RuntimeError: no elements. IndexError: `dim` is empty or out of range.
 
     >>> import pellucid as torch
     >>> torch.min(torch.tensor([3.0, 1.0, 2.0]))
@@ -298,6 +306,17 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 @numpy_names
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the smallest element, in the flattened tensor or along `dim`; the first one of equals.
+
+    Args:
+        input: real, any shape. NaN counts as smallest.
+        dim: the dimension; None: the whole tensor, flattened. Default: None.
+        keepdim: keep the dimension with size 1. Default: False.
+
+    Returns:
+        int64.
+
+    Raises:
+        IndexError: no elements, or `dim` out of range.
 
     >>> import pellucid as torch
     >>> torch.argmin(torch.tensor([3.0, 1.0, 2.0]))

@@ -104,11 +104,12 @@ def softmax_along(op: Any, name: str, input: Tensor, dim: Any, dtype: dtypes.dty
 @public(methods="=", out="same", namespace="torch special")
 @numpy_names
 def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    """exp(x) / sum(exp(x)) along `dim`.
+    """`exp(x) / sum(exp(x))` along `dim`, computed without overflow.
 
     Args:
         input: floating point, any shape (other types with `dtype=`).
-        dtype: convert to this type first.
+        dim: the dimension over which the results sum to 1.
+        dtype: convert to this type first. Default: None.
 
     Raises:
         IndexError: `dim` is out of range. RuntimeError: integers without `dtype`.
@@ -124,6 +125,14 @@ def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tenso
 @numpy_names
 def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """log(softmax(x)) along `dim`, without the loss of precision of the two steps.
+
+    Args:
+        input: floating point, any shape (other types with `dtype=`).
+        dim: the dimension over which the probabilities sum to 1.
+        dtype: convert to this type first. Default: None.
+
+    Raises:
+        IndexError: `dim` is out of range. RuntimeError: integers without `dtype`.
 
     >>> import pellucid as torch
     >>> torch.log_softmax(torch.tensor([0.0, 0.0]), dim=0)

@@ -155,12 +155,14 @@ _DEFAULT: Any = object()
 def var(
     input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
 ) -> Tensor:
-    """The variance over `dim`: squared distances from the mean, divided by the count less `correction` (1 by default).
+    """The variance over `dim`: squared distances from the mean, divided by the count less `correction`.
 
     Args:
         input: floating point or complex; a complex variance is real.
-        dim: a dimension or several; None for all.
-        unbiased: True for correction 1, False for 0.
+        dim: a dimension or several; None or an empty list for all. Default: None.
+        keepdim: keep those dimensions with size 1. Default: False.
+        unbiased: an older form of `correction`: True for 1, False for 0.
+        correction: what is taken off the count; 0 for the variance of a whole population. Default: 1.
 
     >>> import pellucid as torch
     >>> torch.var(torch.tensor([1.0, 2.0, 3.0, 6.0]))
@@ -175,7 +177,14 @@ def var(
 def std(
     input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
 ) -> Tensor:
-    """The standard deviation over `dim`, the square root of `var`.
+    """The standard deviation over `dim`, the square root of the variance.
+
+    Args:
+        input: floating point or complex; a complex deviation is real.
+        dim: a dimension or several; None or an empty list for all. Default: None.
+        keepdim: keep those dimensions with size 1. Default: False.
+        unbiased: an older form of `correction`: True for 1, False for 0.
+        correction: what is taken off the count; 0 for the deviation of a whole population. Default: 1.
 
     >>> import pellucid as torch
     >>> torch.std(torch.tensor([1.0, 2.0, 3.0]), correction=0)

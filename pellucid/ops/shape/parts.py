@@ -327,6 +327,17 @@ def _splittable(x: Any, dim: int, name: str) -> tuple[int, int]:
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of the parts along `dim`: of one size with a smaller rest, or of the sizes listed.
 
+    Args:
+        tensor: any shape and dtype.
+        split_size_or_sections: the size of each part, or a list of all sizes.
+        dim: the dimension that is split. Default: 0.
+
+    Returns:
+        A tuple of views, which share the memory of `tensor`.
+
+    Raises:
+        RuntimeError: sizes that do not sum to the size of the dimension.
+
     >>> import pellucid as torch
     >>> torch.split(torch.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -359,6 +370,17 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 @public(methods="=")
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` views of parts along `dim`, all but the last of one size.
+
+    Args:
+        input: any shape and dtype.
+        chunks: how many parts; there are fewer where the size divides so.
+        dim: the dimension that is split. Default: 0.
+
+    Returns:
+        A tuple of views, which share the memory of `input`.
+
+    Raises:
+        RuntimeError: `chunks` is not positive.
 
     >>> import pellucid as torch
     >>> torch.chunk(torch.arange(5), 2)
