@@ -216,6 +216,12 @@ _mv, _dot = _named_product("mv", mv_shape, ("input", "vec")), _named_product("do
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices, `(n, k)` times `(k, m)`; no broadcasting.
 
+    Args:
+        input, mat2: matrices of the same dtype; the columns of the first are as many as the rows of the second.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
     >>> import pellucid as torch
     >>> torch.mm(torch.eye(2), torch.ones(2, 1))
     tensor([[1.],
@@ -227,6 +233,12 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 @public(methods="=", out="same")
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two stacks of matrices, `(b, n, k)` times `(b, k, m)`; no broadcasting.
+
+    Args:
+        input, mat2: 3-d tensors of the same dtype and with the same first size.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
 
     >>> import pellucid as torch
     >>> torch.bmm(torch.ones(5, 2, 3), torch.ones(5, 3, 4)).shape

@@ -150,7 +150,17 @@ def _warn_dims(name: str, ndim: int, wanted: str) -> None:
 
 @public(namespace="nn.functional")
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero whole channels of `(N, C, L)` or `(C, L)`."""
+    """Zero whole channels with probability `p` and scale the others by 1 / (1 - p); the input itself when not training.
+
+    Args:
+        input: `(N, C, L)` or `(C, L)`.
+        p: probability that a channel becomes zero. Default: 0.5.
+        training: whether to drop anything at all; a module passes `self.training`. Default: True.
+        inplace: whether to change the input itself. Default: False.
+
+    Raises:
+        ValueError: p outside [0, 1].
+    """
     _check_p(p)
     if input.ndim not in (2, 3):
         raise RuntimeError(
@@ -166,7 +176,17 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @public(namespace="nn.functional")
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero whole channels of `(N, C, H, W)`."""
+    """Zero whole channels with probability `p` and scale the others by 1 / (1 - p); the input itself when not training.
+
+    Args:
+        input: `(N, C, H, W)` or `(C, H, W)`.
+        p: probability that a channel becomes zero. Default: 0.5.
+        training: whether to drop anything at all; a module passes `self.training`. Default: True.
+        inplace: whether to change the input itself. Default: False.
+
+    Raises:
+        ValueError: p outside [0, 1].
+    """
     if input.ndim == 3:
         warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input is "
@@ -184,7 +204,17 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @public(namespace="nn.functional")
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero whole channels of `(N, C, D, H, W)`."""
+    """Zero whole channels with probability `p` and scale the others by 1 / (1 - p); the input itself when not training.
+
+    Args:
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        p: probability that a channel becomes zero. Default: 0.5.
+        training: whether to drop anything at all; a module passes `self.training`. Default: True.
+        inplace: whether to change the input itself. Default: False.
+
+    Raises:
+        ValueError: p outside [0, 1].
+    """
     if input.ndim not in (4, 5):
         _warn_dims(
             "dropout3d", input.ndim, "3 spatial dimensions, a channel dimension, and an optional batch dimension (i.e. 4D or 5D"

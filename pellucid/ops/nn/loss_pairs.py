@@ -270,7 +270,12 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """log(1 + exp(-target * input)), targets 1 or -1."""
+    """Logistic loss: log(1 + exp(-target * input)), targets 1 or -1.
+
+    Args:
+        input, target: any shape, the same for both.
+        reduction: "mean", "sum" or "none". Default: "mean". Older forms: `size_average`, `reduce`.
+    """
     reduction = get_reduction(size_average, reduce, reduction)
     x, t = require_tensor(input, "soft_margin_loss"), require_tensor(target, "soft_margin_loss", "target", 2)
     # PyTorch computes in the memory of -input: the target has to fit its shape and type.
@@ -289,7 +294,14 @@ def soft_margin_loss(
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """Negative log-likelihood of `target` under normal distributions with mean `input` and variance `var`.
+    """Negative log-likelihood under normal distributions: `(log(var) + (input - target)^2 / var) / 2`.
+
+    Args:
+        input, target: means and observations, `(N, *)`.
+        var: variances in the same shape, or with 1 as last dimension, or without it; or a number.
+        full: whether to add the constant log(2 pi) / 2. Default: False.
+        eps: lower bound of the variance. Default: 1e-6.
+        reduction: "mean", "sum" or "none". Default: "mean".
 
     Raises:
         ValueError: a negative variance, or one of a shape that does not fit.
@@ -364,7 +376,13 @@ def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """max(0, -target * (input1 - input2) + margin): target 1 wants input1 ranked higher."""
+    """max(0, -target * (input1 - input2) + margin): target 1 wants input1 ranked higher, -1 input2.
+
+    Args:
+        input1, input2, target: `(N,)` or `()`, the same for all.
+        margin: how far apart the inputs should be. Default: 0.
+        reduction: "mean", "sum" or "none". Default: "mean". Older forms: `size_average`, `reduce`.
+    """
     reduction = get_reduction(size_average, reduce, reduction)
     asked_for("dim", input1, input2, target)
     if not input1.ndim == input2.ndim == target.ndim:
@@ -381,7 +399,14 @@ def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """`input` where target is 1, max(0, margin - input) where it is -1."""
+    """`input` where target is 1, max(0, margin - input) where it is -1.
+
+    Args:
+        input: distances, any shape.
+        target: 1 or -1, in the same shape.
+        margin: distance beyond which dissimilar pairs cost nothing. Default: 1.
+        reduction: "mean", "sum" or "none". Default: "mean". Older forms: `size_average`, `reduce`.
+    """
     reduction = get_reduction(size_average, reduce, reduction)
     x, t = require_tensor(input, "hinge_embedding_loss"), require_tensor(target, "hinge_embedding_loss", "target", 2)
     # The margin and 0 are numbers of the input's type.
@@ -465,7 +490,15 @@ def multi_margin_loss(
     input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Mean over the other classes of max(0, margin - x[label] + x[class]) ** p.
+    """The sum over the other classes of max(0, margin - x[label] + x[class]) ** p, divided by the number of classes.
+
+    Args:
+        input: scores, `(N, C)` or `(C,)`.
+        target: labels, int64, `(N,)` or `()`.
+        p: 1 or 2. Default: 1.
+        margin: how far the label's score should exceed the others. Default: 1.
+        weight: `(C,)`, one factor for each label. Default: None.
+        reduction: "mean", "sum" or "none". Default: "mean". Older forms: `size_average`, `reduce`.
 
     Raises:
         ValueError: p is neither 1 nor 2.
@@ -550,7 +583,14 @@ def _norm(x: Tensor, dim: int) -> Any:
 
 @public(namespace="nn.functional torch")
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The p-norm of `x1 - x2 + eps` over the last dimension."""
+    """The p-norm of `x1 - x2 + eps` over the last dimension.
+
+    Args:
+        x1, x2: `(N, D)` or `(D,)`; they broadcast.
+        p: of the norm. Default: 2.
+        eps: added to the differences. Default: 1e-6.
+        keepdim: keep the last dimension with size 1. Default: False.
+    """
     require_tensor(x1, "pairwise_distance", "x1"), require_tensor(x2, "pairwise_distance", "x2", 2)
     return (x1 - x2 + eps).norm(p, dim=-1, keepdim=keepdim)
 
@@ -561,7 +601,14 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Cosine embedding loss: 1 - cos(x1, x2) where target is 1, max(0, cos(x1, x2) - margin) where it is -1."""
+    """Cosine embedding loss: 1 - cos(x1, x2) where target is 1, max(0, cos(x1, x2) - margin) where it is -1.
+
+    Args:
+        input1, input2: `(N, D)` or `(D,)`.
+        target: 1 or -1, `(N,)` or `()`.
+        margin: cosine below which dissimilar pairs cost nothing. Default: 0.
+        reduction: "mean", "sum" or "none". Default: "mean". Older forms: `size_average`, `reduce`.
+    """
     reduction = get_reduction(size_average, reduce, reduction)
     for k, (name, t) in enumerate((("input1", input1), ("input2", input2), ("target", target)), start=1):
         require_tensor(t, "cosine_embedding_loss", name, k)

@@ -185,6 +185,11 @@ leaky_op = activation(
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """`input` where positive, `negative_slope * input` elsewhere.
 
+    Args:
+        input: floating point, any shape.
+        negative_slope: the slope for negative elements. Default: 0.01.
+        inplace: whether to change the input itself. Default: False.
+
     >>> import pellucid as torch
     >>> torch.nn.functional.leaky_relu(torch.tensor([-1.0, 2.0]), 0.1)
     tensor([-0.1000,  2.0000])
@@ -238,6 +243,11 @@ defop(
 @public(namespace="nn.functional")
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`input` where positive, `alpha * (exp(input) - 1)` elsewhere.
+
+    Args:
+        input: floating point, any shape.
+        alpha: the negative limit is -alpha. Default: 1.
+        inplace: whether to change the input itself. Default: False.
 
     Source: Clevert, Unterthiner, Hochreiter, "Fast and Accurate Deep Network Learning by Exponential Linear Units", 2015.
     """
@@ -391,6 +401,10 @@ silu_op = activation(
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """`input * sigmoid(input)`, also called swish.
 
+    Args:
+        input: floating point, any shape.
+        inplace: whether to change the input itself. Default: False.
+
     >>> import pellucid as torch
     >>> torch.nn.functional.silu(torch.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.2689,  0.0000,  0.7311])
@@ -458,6 +472,11 @@ softplus_op = activation(
 @public(namespace="nn.functional", out="found")
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta * input)) / beta; the identity where beta * input > threshold.
+
+    Args:
+        input: floating point, any shape.
+        beta: the larger, the closer to `relu`. Default: 1.
+        threshold: where the identity begins. Default: 20.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.softplus(torch.zeros(1))
@@ -603,7 +622,16 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 
 @public(namespace="nn.functional")
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along `dim` times the sigmoid of the second. Source: Dauphin et al., 2016.
+    """Gated linear unit: the first half along `dim` times the sigmoid of the second.
+
+    Args:
+        input: floating point; the size of `dim` is even, and the result has half of it.
+        dim: the dimension that is halved. Default: -1.
+
+    Raises:
+        RuntimeError: an odd size.
+
+    Source: Dauphin et al., "Language modeling with gated convolutional networks", 2017.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.glu(torch.tensor([2.0, 0.0]))
