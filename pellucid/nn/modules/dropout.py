@@ -80,7 +80,7 @@ class Dropout1d(_DropoutNd):
 
 
 class Dropout2d(_DropoutNd):
-    """During training, sets whole channels of (N, C, H, W) or (C, H, W) to zero, each with probability p.
+    """During training, sets whole channels of (N, C, H, W) to zero, each with probability p.
 
     The others are divided by 1 - p. In evaluation mode the input is returned. Neighbouring elements of a feature map are alike,
     so that dropping single ones regularizes little.
@@ -90,7 +90,7 @@ class Dropout2d(_DropoutNd):
         inplace: whether to change the input itself. Default: False.
 
     Shape:
-        input: `(N, C, H, W)` or `(C, H, W)`; the result has the same shape.
+        input: `(N, C, H, W)`; the result has the same shape. A 3-d input is taken as `(N, C, L)`, with a warning.
 
     Raises:
         ValueError: p outside [0, 1].

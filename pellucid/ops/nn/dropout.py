@@ -179,7 +179,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """Zero whole channels with probability `p` and scale the others by 1 / (1 - p); the input itself when not training.
 
     Args:
-        input: `(N, C, H, W)` or `(C, H, W)`.
+        input: `(N, C, H, W)`. A 3-d input is taken as `(N, C, L)`, with a warning.
         p: probability that a channel becomes zero. Default: 0.5.
         training: whether to drop anything at all; a module passes `self.training`. Default: True.
         inplace: whether to change the input itself. Default: False.
