@@ -338,6 +338,8 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 @route
 def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
+    if chunks < 1:
+        return NotImplemented
     size = input._array.shape[dim]
     return tuple(A.split.Tensor(input, max(-(-size // chunks), 1), dim))
 

@@ -279,6 +279,56 @@ def test_nobody_handles():
         torch.Tensor._make_wrapper_subclass(type("Nothing", (torch.Tensor,), {}), (2,))
 
 
+class Edges(torch.Tensor):
+    """The places of the ones of a matrix, (2, n): a product with it has none of the sizes that its own shape says."""
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @staticmethod
+    def __new__(cls, places, rows):
+        made = torch.Tensor._make_wrapper_subclass(cls, places.shape, dtype=places.dtype)
+        made.places, made.rows = places, rows
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        assert func in (aten.mm.default, aten.mv.default)
+        edges, x = args
+        return torch.zeros(edges.rows, *x.shape[1:]).index_add(0, edges.places[0], x[edges.places[1]])
+
+
+def test_a_type_says_which_sizes_fit():
+    edges, x = Edges(torch.tensor([[0, 1, 1], [2, 0, 3]]), 2), torch.arange(8.0).reshape(4, 2)
+    for product in (edges @ x, torch.matmul(edges, x), torch.mm(edges, x)):
+        assert product.tolist() == [[4.0, 5.0], [6.0, 8.0]]
+    assert (edges @ x[:, 0]).tolist() == [4.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "told", "message"),
+    [
+        ((2, 4), (3, 2), ["mm"], r"mat1 and mat2 shapes cannot be multiplied \(2x4 and 3x2\)"),
+        ((4,), (3, 2), ["unsqueeze", "mm"], r"mat1 and mat2 shapes cannot be multiplied \(1x4 and 3x2\)"),
+        ((2, 4), (3,), ["mv"], r"size mismatch, got input \(2\), mat \(2x4\), vec \(3\)"),
+        ((4,), (3,), ["dot"], "inconsistent tensor size"),
+        ((5, 2, 4), (3, 2), ["view", "mm"], r"mat1 and mat2 shapes cannot be multiplied \(10x4 and 3x2\)"),
+        ((5, 2, 4), (5, 3, 2), ["expand", "view", "expand", "view", "bmm"], "Expected size for first two dimensions"),
+        ((5, 2, 4), (3, 4, 2), [], r"The size of tensor a \(5\) must match the size of tensor b \(3\)"),
+        ((), (3,), [], "both arguments to matmul need to be at least 1D, but they are 0D and 1D"),
+    ],
+)
+def test_operators_refuse_products(a, b, told, message):
+    x, y = torch.zeros(a), torch.zeros(b)
+    with Log() as log, pytest.raises(RuntimeError, match=message):
+        x @ y
+    assert log.told == told
+
+
+def test_no_chunks_are_refused_under_a_mode():
+    with Log(), pytest.raises(RuntimeError, match="chunk expects `chunks` to be greater than 0, got: 0"):
+        torch.zeros(2).chunk(0)
+
+
 def test_a_wrapper_is_described():
     x = Logged(torch.ones(2, 3))
     assert (x.shape, x.dtype, x.device.type, x.is_meta, x.stride()) == ((2, 3), torch.float32, "cpu", False, (3, 1))

@@ -163,3 +163,35 @@ def test_einsum_is_a_view_where_it_ends_in_one(equation, shapes, view, name):
     assert made._is_view() is view
     assert made.grad_fn.name().startswith(name + "Backward")
     np.testing.assert_allclose(made.detach().numpy(), np.einsum(equation, *arrays))
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(("beta", "alpha"), [(1, 1), (-4.75, 2.03), (0, 0.3)])
+def test_sums_with_products_of_two_byte_floats_are_rounded_once(kind, beta, alpha):
+    z, x, y = tensor(3, 6, 7).to(kind), tensor(3, 6, 9).to(kind), tensor(3, 9, 7).to(kind)
+    wide = [t.float() for t in (z, x, y)]
+    assert torch.equal(torch.baddbmm(z, x, y, beta=beta, alpha=alpha), torch.baddbmm(*wide, beta=beta, alpha=alpha).to(kind))
+    assert torch.equal(
+        torch.addmm(z[0], x[0], y[0], beta=beta, alpha=alpha), torch.addmm(*(t[0] for t in wide), beta=beta, alpha=alpha).to(kind)
+    )
+    step = torch.addmm(z[0], x[0], y[0], beta=beta, alpha=alpha)
+    for k in (1, 2):
+        step = torch.addmm(step, x[k], y[k], alpha=alpha)
+    assert torch.equal(torch.addbmm(z[0], x, y, beta=beta, alpha=alpha), step)
+    if beta == alpha:
+        assert torch.equal(
+            torch.addmv(z[0, :, 0], x[0], y[0, :, 0]), torch.addmv(wide[0][0, :, 0], wide[1][0], wide[2][0, :, 0]).to(kind)
+        )
+
+
+def test_sums_with_products_of_two_byte_floats_under_autocast_and_backward():
+    z, x, y = (tensor(4, 4).float().requires_grad_() for _ in range(3))
+    with torch.autocast("cpu"):
+        made = torch.addmm(z, x, y, alpha=0.3)
+    half = [t.detach().bfloat16().requires_grad_() for t in (z, x, y)]
+    alone = torch.addmm(*half, alpha=0.3)
+    assert made.dtype is alone.dtype is torch.bfloat16 and torch.equal(made, alone)
+    made.sum().backward()
+    alone.sum().backward()
+    for t, h in zip((z, x, y), half):
+        assert h.grad.dtype is torch.bfloat16 and torch.equal(t.grad, h.grad.float())

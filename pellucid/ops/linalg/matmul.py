@@ -17,7 +17,7 @@ from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...dtypes import BY_NUMPY, contiguous_format, promote_types
 from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError
-from ...shapes import bmm_shape, dot_shape, expand, matmul_shape, mm_shape, mv_shape, normalize_dim
+from ...shapes import bmm_shape, broadcast_shapes, dot_shape, expand, matmul_shape, mm_shape, mv_shape, normalize_dim
 from .._overloads import former
 from .._rules import low_precision, require_tensor
 from .._samples import REAL, Sample, cases, draw
@@ -111,13 +111,16 @@ def batched_matmul(x: Any, y: Any, bx: bool, by: bool) -> Any:
 
 
 def matmul_by_aten(A: Any, input: Any, other: Any) -> Any:
-    """The product by operators of aten; NotImplemented for what is to be refused."""
+    """The product by operators of aten; NotImplemented for what is not a tensor.
+
+    The operators refuse sizes that do not fit: to a type that handles them, a size may mean something else.
+    """
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         return NotImplemented
     left, right = list(input._array.shape), list(other._array.shape)
     n, m = len(left), len(right)
-    if not n or not m or left[-1] != right[-2 if m > 1 else -1]:
-        return NotImplemented
+    if not n or not m:
+        matmul_shape(left, right)
     if n <= 2 and m <= 2:
         if n == 1 and m == 1:
             return A.dot(input, other)
@@ -131,7 +134,7 @@ def matmul_by_aten(A: Any, input: Any, other: Any) -> Any:
         return A._unsafe_view(A.mm(folded, other), [*left[:-1], right[-1]])
     if n == 1:
         return A.squeeze.dim(matmul_by_aten(A, A.unsqueeze(input, 0), other), -2)
-    batch = list(np.broadcast_shapes(tuple(left[:-2]), tuple(right[:-2])))
+    batch = list(broadcast_shapes(left[:-2], right[:-2]))
     x = A.view(_foldable(A, A.expand(input, [*batch, *left[-2:]]), 2), [prod(batch), *left[-2:]])
     y = A.view(_foldable(A, A.expand(other, [*batch, *right[-2:]]), 2), [prod(batch), *right[-2:]])
     return A._unsafe_view(A.bmm(x, y), [*batch, left[-2], right[-1]])
@@ -383,6 +386,20 @@ def _combined(name: str, input: Any, product: Tensor, beta: Any, alpha: Any) -> 
     return (input if beta == 1 else input * beta) + product
 
 
+def _is_half(kind: Any) -> bool:
+    return bool(kind.itemsize == 2 and kind.is_floating_point)
+
+
+def _added(name: str, product: Any, input: Tensor, a: Tensor, b: Tensor, beta: Any, alpha: Any) -> Tensor:
+    """`beta * input + alpha * product(a, b)`, of two-byte floats rounded once."""
+    kind = input.dtype
+    if not _is_half(kind) or beta == 0 and alpha == 1 or not kind is a.dtype is b.dtype:
+        return _combined(name, input, product(a, b), beta, alpha)
+    with playing("autocast", None):
+        x, y, z = (F.cast(t, dtype=np.dtype(np.float32)) for t in (a, b, input))
+        return F.cast(_combined(name, z, product(x, y), beta, alpha), dtype=kind.numpy)
+
+
 @public(methods="=", inplace="=", out="same")
 @low_precision
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
@@ -400,7 +417,9 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *rest: Any, beta: Number = 
         if len(shape) != 2:
             raise ShapeError(f"{name} must be a matrix, got {len(shape)}-D tensor")
     _check_added(require_tensor(input, "addmm"), mm_shape(a, b))
-    return _combined("addmm", input, _mm(mat1, mat2), beta, alpha)
+    if input._array.shape == b[1:] and beta == alpha == 1 and _is_half(input.dtype) and input.dtype is mat1.dtype is mat2.dtype:
+        return F.linear(mat1, F.transpose(mat2, dim0=0, dim1=1), input)  # which rounds once, too
+    return _added("addmm", _mm, input, mat1, mat2, beta, alpha)
 
 
 @public(methods="=", inplace="=", out=True)
@@ -415,7 +434,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *rest: Any, beta: Number = 1,
         return former(addmv, input, mat, vec, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
     a, b = require_tensor(mat, "addmv", "mat", 2)._array.shape, require_tensor(vec, "addmv", "vec", 3)._array.shape
     _check_added(input, mv_shape(a, b, require_tensor(input, "addmv")._array.ndim))
-    return _combined("addmv", input, _mv(mat, vec), beta, alpha)
+    return _added("addmv", _mv, input, mat, vec, beta, alpha)
 
 
 @public(methods="=", inplace="=", out=True)
@@ -470,6 +489,10 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Numb
         raise ShapeError(f"batch1 and batch2 must have same number of batches, got {a[0]} and {b[0]}")
     if a[2] != b[1]:
         raise ShapeError(f"Incompatible matrix sizes for bmm ({a[1]}x{a[2]} and {b[1]}x{b[2]})")
+    if a[0] and _is_half(input.dtype):  # rounded after each matrix
+        for k in range(a[0]):
+            input = _added("addbmm", _mm, input, batch1[k], batch2[k], 1 if k else beta, alpha)
+        return input
     product = _bmm(batch1, batch2)
     summed = F.sum(product, dim=(0,), keepdim=False)
     return _combined("addbmm", input, F.cast(summed, dtype=product._array.dtype), beta, alpha)
@@ -488,4 +511,4 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Num
         return former(baddbmm, input, batch1, batch2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
     a, b = _batches("baddbmm", batch1, batch2)
     _check_added(require_tensor(input, "baddbmm"), (_size_of(a, 0), _size_of(a, 1), _size_of(b, 2)))
-    return _combined("baddbmm", input, _bmm(batch1, batch2), beta, alpha)
+    return _added("baddbmm", _bmm, input, batch1, batch2, beta, alpha)
