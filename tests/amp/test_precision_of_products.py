@@ -70,3 +70,31 @@ def test_linear_layers_of_one_vector(weights: tuple[int, ...], given: torch.dtyp
     assert result.dtype == bfloat16 and result.flatten().tolist() == [4.0] * result.numel()
     result.float().sum().backward()
     assert weight.grad.dtype == bias.grad.dtype == float32
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_bilinear_maps_keep_their_precision(biased: bool) -> None:
+    layer, x = nn.Bilinear(3, 3, 2, bias=biased), torch.rand(4, 3)
+    with torch.autocast("cpu", dtype=bfloat16):
+        assert torch.equal(layer(x, x), nn.functional.bilinear(x, x, layer.weight, layer.bias))
+        result = layer(x, x)
+    assert result.dtype == float32 and torch.equal(result, layer(x, x))
+
+
+@pytest.mark.parametrize("shape", [(3,), (4, 3), (2, 2, 3)])
+def test_linear_layers_refuse_doubles_beside_others(shape: tuple[int, ...]) -> None:
+    x, weight, bias = torch.ones(shape), torch.ones(2, 3), torch.ones(2)
+    cases = [
+        ((x, weight, bias.double()), "self and mat2 must have the same dtype, but got Double and {}"),
+        ((x, weight.double(), bias), "self and mat2 must have the same dtype, but got {} and Double"),
+        ((x.double(), weight, bias), "mat1 and mat2 must have the same dtype, but got Double and {}"),
+    ]
+    for arguments, text in cases:
+        with pytest.raises(RuntimeError, match=text.format("Float")):
+            nn.functional.linear(*arguments)
+        with torch.autocast("cpu", dtype=bfloat16), pytest.raises(RuntimeError, match=text.format("BFloat16")):
+            nn.functional.linear(*arguments)
+    with pytest.raises(RuntimeError, match="expected m1 and m2 to have the same dtype, but got: double != float"):
+        nn.functional.linear(x.double(), weight)
+    with torch.autocast("cpu", dtype=bfloat16), pytest.raises(RuntimeError, match="but got: double != c10::BFloat16"):
+        nn.functional.linear(x.double(), weight)

@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from ... import shapes
 from ...core.explain import located, operand
-from ...core.interpret import thread
+from ...core.interpret import playing, thread
 from ...core.modes import state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -132,16 +132,27 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     a, w = require_tensor(input, "linear")._array, require_tensor(weight, "linear", "weight", 2)._array
     if w.ndim != 2 or a.ndim < 2 or a.shape[-1] != w.shape[1] or (bias is not None and bias._array.shape != (w.shape[0],)):
         return _unusual(input, weight, bias)
-    if a.dtype is not w.dtype and a.dtype != w.dtype and not _autocasting():
-        raise DtypeError(
-            f"mat1 and mat2 must have the same dtype, but got {input.dtype.scalar_type_name} and {weight.dtype.scalar_type_name}",
-            op="linear",
-        )
+    kind = w.dtype
+    if a.dtype is not kind and a.dtype != kind or bias is not None and bias._array.dtype is not kind and bias._array.dtype != kind:
+        input, weight, bias = _of_one_dtype(input, weight, bias)
     return linear_op.call(input, weight, bias)
 
 
-def _autocasting() -> bool:
-    return thread.stack.autocast is not None
+def _of_one_dtype(input: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The arguments in the precision of autocast, which leaves doubles alone; refused where they still differ."""
+    policy = thread.stack.autocast
+    if policy is not None:
+        input, weight, bias = policy.narrow(input), policy.narrow(weight), policy.narrow(bias)
+    x, w = input.dtype, weight.dtype
+    if bias is not None and bias.dtype is not w:
+        text = f"self and mat2 must have the same dtype, but got {bias.dtype.scalar_type_name} and {w.scalar_type_name}"
+    elif x is w:
+        return input, weight, bias
+    elif bias is None:
+        text = f"expected m1 and m2 to have the same dtype, but got: {x.c_name} != {w.c_name}"
+    else:
+        text = f"mat1 and mat2 must have the same dtype, but got {x.scalar_type_name} and {w.scalar_type_name}"
+    raise DtypeError(text, op="linear")
 
 
 def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -151,7 +162,8 @@ def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         raise OperationError(f"t() expects a tensor with <= 2 dimensions, but self is {w.ndim}D", op="linear")
     if a.ndim == 1 and w.ndim == 2 and a.shape == w.shape[1:] and type(a) is type(w) is ndarray and not state.slow:
         if a.dtype is w.dtype and a.dtype.kind == "f" and (bias is None or bias._array.shape == w.shape[:1]):
-            return linear_op.call(input, weight, bias)
+            if bias is None or bias._array.dtype is w.dtype:
+                return linear_op.call(input, weight, bias)
     bias_shape = None if bias is None else bias._array.shape
     try:
         shapes.linear_shape(input._array.shape, weight._array.shape, bias_shape)
@@ -164,12 +176,10 @@ def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         raise located(error, "linear", operands) from None
     if weight.ndim == 1:
         out = F.matmul(input, weight)
-    else:
-        out = F.matmul(input, F.transpose(weight, dim0=0, dim1=1))
-    if bias is None:
-        return out
-    policy = thread.stack.autocast
-    return out + (bias if policy is None else policy.narrow(bias))
+        return out if bias is None else out + bias.to(out.dtype)
+    input, weight, bias = _of_one_dtype(input, weight, bias)
+    out = F.matmul(input, F.transpose(weight, dim0=0, dim1=1))
+    return out if bias is None else out + bias
 
 
 def _hint(x: tuple[int, ...], weight: tuple[int, ...]) -> str | None:
@@ -225,6 +235,14 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise ShapeError(f"bilinear(): input2 size does not match weight size: got {b[-1]} but expected {w[2]}")
     if bias is not None and tuple(bias._array.shape) != (w[0],):
         raise ShapeError(f"bilinear(): bias size does not match weight size: got {bias._array.shape[0]} but expected {w[0]}")
+    if thread.stack.autocast is not None:  # which does not know it
+        with playing("autocast", None):
+            return _bilinear(input1, input2, weight, bias)
+    return _bilinear(input1, input2, weight, bias)
+
+
+def _bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    a, w = input1._array.shape, weight._array.shape
     x, y = input1.reshape(-1, w[1]), input2.reshape(-1, w[2])
     inner = F.matmul(x, weight.permute(1, 0, 2).reshape(w[1], -1)).reshape(-1, w[0], w[2])
     out = (inner * y.unsqueeze(1)).sum(dim=-1, dtype=inner.dtype).reshape(*a[:-1], w[0])
