@@ -147,6 +147,8 @@ def of_record(below: Callable[..., Any], op: Primitive, args: tuple[Any, ...], p
         made = call()
     finally:
         thread.record = before
+    if made is NotImplemented:
+        return below(op, args, params)  # which says what it refuses
     return tuple(made) if isinstance(made, list) else made
 
 

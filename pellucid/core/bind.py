@@ -55,6 +55,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
     forward = op.numpy_forward
     differentiable = op.vjp is not None
     promotes = op.promote is not None
+    operands = OPERANDS if promotes else Tensor  # a matrix product is of tensors alone
     same_dtype = op.promote == "float"
     # NumPy's functions refuse an array without data; not every rule does.
     rule = not isinstance(forward, np.ufunc)
@@ -72,7 +73,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                 a = x._array
                 kind = a.dtype
                 if aside and kind.kind in aside or rule and type(a) is not ndarray:
-                    return general(op, (x, y), {}) if isinstance(y, OPERANDS) or not operator else NotImplemented
+                    return general(op, (x, y), {}) if isinstance(y, operands) or not operator else NotImplemented
                 if ty is Tensor or ty is Parameter:
                     b = y._array
                     rg = x._rg or y._rg
@@ -106,7 +107,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                         recorder = recorders[needs] = make_recorder(op, needs)
                     return recorder(x, y, r, _NONE)
                 return wrap(r)
-        if operator and not (isinstance(x, OPERANDS) and isinstance(y, OPERANDS)):
+        if operator and not (isinstance(x, operands) and isinstance(y, operands)):
             return NotImplemented
         return general(op, (x, y), {})
 

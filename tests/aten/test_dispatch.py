@@ -324,6 +324,14 @@ def test_operators_refuse_products(a, b, told, message):
     assert log.told == told
 
 
+def test_products_with_numbers_are_refused_under_a_mode():
+    x = torch.zeros(2, 2)
+    with Log(), pytest.raises(TypeError, match=r"matmul\(\): argument 'other' \(position 2\) must be Tensor, not int"):
+        torch.matmul(x, 3)
+    with Log(), pytest.raises(TypeError, match=r"unsupported operand type\(s\) for @: 'Tensor' and 'int'"):
+        x @ 3
+
+
 def test_no_chunks_are_refused_under_a_mode():
     with Log(), pytest.raises(RuntimeError, match="chunk expects `chunks` to be greater than 0, got: 0"):
         torch.zeros(2).chunk(0)

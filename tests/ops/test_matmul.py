@@ -23,8 +23,12 @@ def test_operators_and_their_refusals():
         a @ b.float()
     with pytest.raises(RuntimeError, match="not implemented for 'Bool'"):
         torch.ones(2, 2, dtype=torch.bool) @ torch.ones(2, 2, dtype=torch.bool)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for @: 'Tensor' and 'int'"):
         a @ 3
+    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for @: 'float' and 'Tensor'"):
+        2.0 @ a
+    with pytest.raises(TypeError, match=r"matmul\(\): argument 'other' \(position 2\) must be Tensor, not int"):
+        torch.matmul(a, 3)
     with pytest.raises(RuntimeError, match="1D tensors expected, but got 2D and 2D tensors"):
         torch.dot(a, a)
     with pytest.raises(RuntimeError, match="batch1 must be a 3D tensor"):
