@@ -21,6 +21,7 @@ from ...core.modes import local
 from ...core.primitive import TENSORS as F
 from ...core.primitive import Primitive, defop
 from ...core.public import FUNCTIONS, METHODS, public, with_out
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import DtypeError, IndexOutOfRangeError, OperationError, ShapeError, warn_once
 from .._numbers import number_array
@@ -643,7 +644,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     if not size and index._array.size:
         raise IndexOutOfRangeError("take(): tried to take from an empty tensor")
     _in_flat(index, size)
-    return F.index(reshape(input, (size,)), index, spec=(True,))
+    return titled(F.index(reshape(input, (size,)), index, spec=(True,)), "Take")
 
 
 @public(methods="=", inplace="=")

@@ -13,6 +13,7 @@ from ...core import tracing
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, public
+from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, UnsupportedError, warn_once
 from ...shapes import broadcast_shapes, normalize_dim
@@ -231,7 +232,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     if input.dtype is dtypes.bool_:
         raise UnsupportedError("\"cross\" not implemented for 'Bool'", hint="convert first: x.int()")
     shape = broadcast_shapes(a, b)
-    return _cross(F.expand(input, shape=shape), F.expand(other, shape=shape), number)
+    return titled(_cross(F.expand(input, shape=shape), F.expand(other, shape=shape), number), "LinalgCross")
 
 
 @public(names="cross", methods="=", out=True)
@@ -303,7 +304,7 @@ def trace(input: Tensor) -> Tensor:
     """
     if require_tensor(input, "trace")._array.ndim != 2:
         raise ShapeError("trace: expected a matrix, but got tensor with dim " + str(input._array.ndim))
-    return input.diagonal().sum()
+    return titled(input.diagonal().sum(), "Trace")
 
 
 @public(methods="=")

@@ -13,6 +13,7 @@ from ...core.modes import local
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import METHODS, public
+from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...dtypes import BY_NUMPY, contiguous_format, promote_types
@@ -419,7 +420,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *rest: Any, beta: Number = 
     _check_added(require_tensor(input, "addmm"), mm_shape(a, b))
     if input._array.shape == b[1:] and beta == alpha == 1 and _is_half(input.dtype) and input.dtype is mat1.dtype is mat2.dtype:
         return F.linear(mat1, F.transpose(mat2, dim0=0, dim1=1), input)  # which rounds once, too
-    return _added("addmm", _mm, input, mat1, mat2, beta, alpha)
+    return titled(_added("addmm", _mm, input, mat1, mat2, beta, alpha), "Addmm")
 
 
 @public(methods="=", inplace="=", out=True)

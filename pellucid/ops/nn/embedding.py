@@ -19,7 +19,7 @@ from ...core.modes import no_grad
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
-from ...core.tape import reads_later
+from ...core.tape import reads_later, titled
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import ArgumentValueError, IndexOutOfRangeError, OperationError, UnsupportedError
@@ -312,9 +312,9 @@ def embedding_bag(
     if per_sample_weights is not None:
         looked = looked * per_sample_weights.unsqueeze(1)
     if mode == "max":
-        return _bag_max(looked, bag, bags)
+        return titled(_bag_max(looked, bag, bags), "EmbeddingBag")
     total = F.embedding_grad(looked, index=bag, rows=bags + 1)[:bags]
-    return total if mode == "sum" else total / wrap(counts)
+    return titled(total if mode == "sum" else total / wrap(counts), "EmbeddingBag")
 
 
 def _check_offsets(starts: np.ndarray, size: int) -> None:

@@ -16,6 +16,7 @@ from ...core.modes import state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...dtypes import can_cast, promote_types
 from ...errors import (
@@ -592,7 +593,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
         keepdim: keep the last dimension with size 1. Default: False.
     """
     require_tensor(x1, "pairwise_distance", "x1"), require_tensor(x2, "pairwise_distance", "x2", 2)
-    return (x1 - x2 + eps).norm(p, dim=-1, keepdim=keepdim)
+    return titled((x1 - x2 + eps).norm(p, dim=-1, keepdim=keepdim), "NormBackward1")
 
 
 @public(namespace="nn.functional")

@@ -21,6 +21,7 @@ from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
+from ...core.tape import titled
 from ...core.tensor import FAST_TYPES, Tensor
 from ...errors import ArgumentValueError, DtypeError, OperationError, ShapeError, UnsupportedError
 from ...ir.formula import FORMULAS, Formula
@@ -430,7 +431,7 @@ def batch_norm(
             out = out * weight.reshape(shape)
         if bias is not None:
             out = out + bias.reshape(shape)
-        return out if out._array.dtype == a.dtype else F.cast(out, dtype=a.dtype)
+        return titled(out if out._array.dtype == a.dtype else F.cast(out, dtype=a.dtype), "NativeBatchNorm")
     if input._array.size:
         _check_mapped(input, running_mean, running_var)
     moves = (running_mean is not None or running_var is not None) and not input.is_meta and a.size

@@ -17,6 +17,7 @@ from ...core.primitive import Primitive, defop
 from ...core.public import METHODS, public
 from ...core.streams import generator as random
 from ...core.streams.distributions import exponential, rrelu_noise
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import ArgumentValueError, OperationError, UnsupportedError
@@ -294,7 +295,8 @@ def selu_(input: Tensor) -> Tensor:
 def _celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     if alpha == 0:
         raise OperationError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return elu_op.call(_floating(input, "elu_cpu"), alpha=float(alpha), scale=1.0, input_scale=1.0 / alpha)
+    result: Tensor = elu_op.call(_floating(input, "elu_cpu"), alpha=float(alpha), scale=1.0, input_scale=1.0 / alpha)
+    return titled(result, "Celu")
 
 
 @public(namespace="torch")
@@ -646,7 +648,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise OperationError(f"Halving dimension must be even, but dimension {dim} is size {size}")
     _floating(x, "glu_cpu")
     first, second = x.narrow(dim, 0, size // 2), x.narrow(dim, size // 2, size // 2)
-    return first * second.sigmoid()
+    return titled(first * second.sigmoid(), "Glu")
 
 
 @public(namespace="nn.functional torch")
@@ -677,7 +679,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         w = w.reshape((1, -1) + (1,) * (x.ndim - 2) if x.ndim > 1 else (-1,))
     else:
         w = w.reshape(())
-    return F.where(x > 0, x, w * x)
+    return titled(F.where(x > 0, x, w * x), "PreluKernel")
 
 
 METHODS["prelu"] = prelu
@@ -698,7 +700,9 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
         raise OperationError("Lower bound should be less than or equal to the upper bound")
     if inplace and not training:
         return leaky_relu(x, (lower + upper) / 2, True)
-    return _inplace(_rrelu, "rrelu_", x, lower, upper, training) if inplace else _rrelu(x, lower, upper, training)
+    if inplace:
+        return _inplace(_rrelu, "rrelu_", x, lower, upper, training)
+    return titled(_rrelu(x, lower, upper, training), "RreluWithNoise")
 
 
 @public(namespace="nn.functional torch")

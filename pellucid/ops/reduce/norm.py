@@ -15,6 +15,7 @@ from ...core.modes import local
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
+from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from ...shapes import normalize_dim, reduce_shape
@@ -409,7 +410,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """
     require_tensor(other, "dist", "other", 2)
     gap = require_tensor(input, "dist") - other
-    return vector_norm_of("linalg.vector_norm", gap, p, None, False, None)
+    return titled(vector_norm_of("linalg.vector_norm", gap, p, None, False, None), "Dist")
 
 
 @public(methods="=", inplace="=", out="same")

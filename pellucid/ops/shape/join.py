@@ -15,6 +15,7 @@ from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, method, public
+from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, DimensionError, OperationError, ShapeError
@@ -473,7 +474,7 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] =
         return F.clone(input)
     if not axes and len(steps) == 1:
         flat = reshape(input, (a.size,))
-        return reshape(roll_op.call(flat, shifts=steps, dims=(0,)), a.shape)
+        return titled(reshape(roll_op.call(flat, shifts=steps, dims=(0,)), a.shape), "Roll")
     if len(steps) != len(axes):
         raise OperationError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}")
     return roll_op.call(input, shifts=steps, dims=tuple(shapes.normalize_dim(d, a.ndim, scalar_is_vector=False) for d in axes))

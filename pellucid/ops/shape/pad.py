@@ -13,6 +13,7 @@ from ...core.bind import wrap
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
@@ -190,7 +191,11 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     for d, (before, after) in enumerate(_sides(pad, a.ndim)):
         if before or after:
             input = F.index_select(input, wrap(constant(_positions(a.shape[d], before, after, mode))), dim=d)
-    return _apart(input, given, mode != "circular")
+    made = _apart(input, given, mode != "circular")
+    return titled(made, f"{_TITLES[mode]}Pad{one - 1}D") if mode in _TITLES else made
+
+
+_TITLES = {"reflect": "Reflection", "replicate": "Replication"}  # of the nodes of a mode
 
 
 def _apart(padded: Tensor, input: Tensor, keeps: bool = True) -> Tensor:
@@ -228,7 +233,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     x = reshape(input, (*lead, channels // (r * r), r, r, height, width))
     x = permute(x, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
-    return in_format(reshape(x, (*lead, channels // (r * r), height * r, width * r)), input)
+    return titled(in_format(reshape(x, (*lead, channels // (r * r), height * r, width * r)), input), "PixelShuffle")
 
 
 @public(namespace="torch nn.functional")
