@@ -244,6 +244,12 @@ def _functions(asking: bool) -> None:
         function.__code__ = made[1]
 
 
+def ask_again() -> None:
+    """Have public functions that took another's place since ask, too, where types of the user's are asked at all."""
+    if _own_code:
+        _functions(True)
+
+
 def _twin(function: FunctionType) -> FunctionType:
     """Another function that does the same."""
     twin = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
@@ -302,8 +308,7 @@ def _asking(free: tuple[str, ...], entry: Callable[..., Any], itself: FunctionTy
 
 def _published(scope: dict[str, Any], namespace: str) -> None:
     """A namespace that is loaded while functions ask."""
-    if _own_code:
-        _functions(True)
+    ask_again()
 
 
 def _method(function: Any, name: str) -> Any:

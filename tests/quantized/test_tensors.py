@@ -3,6 +3,8 @@
 import copy
 import io
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -135,3 +137,19 @@ def test_the_range_that_covers_values():
     q = torch.quantize_per_tensor_dynamic(x, torch.quint8, False)
     assert (q.q_scale(), q.q_zero_point()) == ((float(np.float32(1.55)) + 1) / 255, 100)
     assert torch.quantize_per_tensor_dynamic(x * 0, torch.quint8, False).q_scale() == 0.1
+
+
+def test_functions_are_handed_to_types_that_were_there_before():
+    """The function that a `__torch_function__` gets is the public one, also when quantised tensors are loaded after the type was made."""
+    program = """
+import pellucid as torch
+class Asked(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func
+x = torch.ones(2).as_subclass(Asked)
+assert torch.mean(x) is torch.mean
+import pellucid.quantized
+assert torch.mean(x) is torch.mean and torch.nn.functional.relu(x) is torch.nn.functional.relu
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)

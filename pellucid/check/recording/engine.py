@@ -152,7 +152,8 @@ class TorchEngine:
             return None
         if t.dtype not in _NUMPY:
             t = t.float()
-        return t.cpu().resolve_conj().resolve_neg().numpy()
+        # By DLPack: `numpy()` would forbid the program to resize the tensor later, as observers of torch.ao.quantization do.
+        return np.from_dlpack(t.cpu().resolve_conj().resolve_neg())
 
 
 class _NumpyDtypes:
