@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import contextlib
 import gc
 import os
 import sys
@@ -9,6 +10,13 @@ import pytest
 
 import pellucid
 from pellucid.core import interpret
+
+with contextlib.suppress(ImportError):  # the environments of the tours have no hypothesis
+    from hypothesis import HealthCheck, settings
+
+    # How long a busy machine takes to draw an example says nothing about the code.
+    settings.register_profile("pellucid", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("pellucid")
 
 
 @pytest.fixture(scope="session", autouse=True)
