@@ -32,8 +32,13 @@ def _flip(F: Any, x: Any, dim: int) -> Any:
     return np.flip(x, dim) if type(x) is np.ndarray else F.flip(x, dims=(dim,))
 
 
+def _in_order(x: Any) -> Any:
+    """The elements in order in memory: results of running functions are, whatever the order of what they are given."""
+    return np.ascontiguousarray(x) if type(x) is np.ndarray and x.ndim else x
+
+
 def _cumsum(xp: Any, x: Any, *, dim: int) -> Any:
-    kind = x.dtype
+    kind, x = x.dtype, _in_order(x)
     if kind is _F32 and x.ndim:
         return xp.cumsum(x, dim)
     if x.ndim == 0:
@@ -67,7 +72,7 @@ cumsum_op = defop(
 
 
 def _cumprod(xp: Any, x: Any, *, dim: int) -> Any:
-    kind = x.dtype
+    kind, x = x.dtype, _in_order(x)
     if x.ndim == 0:
         return x.astype(np.int64) if kind.kind in "biu" else x.copy()
     if kind in xp.ACCUMULATE:
@@ -183,6 +188,7 @@ def _running(x: Any, dim: int, better: Any) -> Any:
     """(running extreme, index of its last occurrence so far); a NaN stays once met."""
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
+    x = _in_order(x)
     if type(x) is np.ndarray and config.kernels:
         made = kernels.ordering.scan.extremes(x, dim, better is np.maximum)
         if made is not None:
@@ -252,7 +258,7 @@ def cummin(input: Tensor, dim: int) -> Any:
 def _logcumsumexp(xp: Any, x: Any, *, dim: int) -> Any:
     if x.ndim == 0 or x.size == 0:
         return x.copy()
-    kind = x.dtype
+    kind, x = x.dtype, _in_order(x)
     if kind.kind == "c":
         return _complex_logcumsumexp(x, dim)
     wide = x.astype(xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x
