@@ -6,6 +6,7 @@ The static view of the result is the generated `tensor.pyi`.
 from __future__ import annotations
 
 import difflib
+import functools
 import sys
 from collections.abc import Callable
 from types import FunctionType
@@ -15,6 +16,8 @@ from .. import ops as _ops
 from ..core.public import FUNCTIONS, METHODS, PROPERTIES
 from ..core.tensor import Tensor
 from ..ops._overloads import PREFIXED, WRAPPERS, checked, listed
+
+Handler = Callable[..., Any]
 
 
 def attach() -> None:
@@ -82,6 +85,66 @@ def publish(scope: dict[str, Any], namespace: str) -> None:
 # Every (module globals, namespace) that functions were published into; `api.overriding` goes through them.
 SCOPES: list[tuple[dict[str, Any], str]] = []
 after_publish: list[Callable[[dict[str, Any], str], None]] = []
+
+
+def replace(namespace: str, name: str, make: Callable[[Any], Any]) -> None:
+    """Put what `make` makes of a public function in its place, wherever it was published. A name that is not there is left out."""
+    table = FUNCTIONS[namespace]
+    before = table.get(name)
+    if before is None:
+        return
+    made = table[name] = make(before)
+    for scope, space in SCOPES:
+        if space == namespace and scope.get(name) is before:
+            scope[name] = made
+    for hook in after_publish:
+        hook(table, namespace)
+
+
+class Handlers:
+    """What a tensor type of Pellucid's own does with operations of the engine, as methods, and with public functions.
+
+    Args:
+        kind: the type.
+        choose: from the handler and the public function it stands before to the function that calls either.
+    """
+
+    def __init__(self, kind: type[Tensor], choose: Callable[[Handler, Any], Any]) -> None:
+        self.kind, self.choose = kind, choose
+        self.operations: dict[str, Handler] = {}  # by name, with the arguments of their records
+
+    def operation(self, names: str) -> Callable[[Handler], Handler]:
+        """Register what operations of the engine do: `handler(*args, **params)`, as their records have them."""
+
+        def register(handler: Handler) -> Handler:
+            for name in names.split():
+                self.operations[name] = handler
+            return handler
+
+        return register
+
+    def method(self, names: str = "") -> Callable[[Handler], Handler]:
+        """Register a method of the type."""
+
+        def register(handler: Handler) -> Handler:
+            for name in names.split() or [handler.__name__]:
+                setattr(self.kind, name, handler)
+            return handler
+
+        return register
+
+    def function(self, names: str = "", namespaces: str = "torch", methods: bool = True) -> Callable[[Handler], Handler]:
+        """Register what a public function does with tensors of the type; unless told otherwise, the method is the same."""
+
+        def register(handler: Handler) -> Handler:
+            for name in names.split() or [handler.__name__]:
+                if methods:
+                    setattr(self.kind, name, handler)
+                for namespace in namespaces.split():
+                    replace(namespace, name, functools.partial(self.choose, handler))
+            return handler
+
+        return register
 
 
 # What the root lends to layers below the ones it is made in, by name: `compile`.

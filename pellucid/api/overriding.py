@@ -244,8 +244,8 @@ def _functions(asking: bool) -> None:
         function.__code__ = made[1]
 
 
-def ask_again() -> None:
-    """Have public functions that took another's place since ask, too, where types of the user's are asked at all."""
+def _published(scope: dict[str, Any], namespace: str) -> None:
+    """Functions that are new while functions ask: those of a namespace that is loaded, or that took another's place."""
     if _own_code:
         _functions(True)
 
@@ -304,11 +304,6 @@ def _asking(free: tuple[str, ...], entry: Callable[..., Any], itself: FunctionTy
     put = dict(zip(_MARKS, (entry, itself, _plain_now.issuperset), strict=True))
     constants = tuple(put.get(value, value) if isinstance(value, str) else value for value in template.co_consts)
     return template.replace(co_consts=constants, co_name=name)
-
-
-def _published(scope: dict[str, Any], namespace: str) -> None:
-    """A namespace that is loaded while functions ask."""
-    ask_again()
 
 
 def _method(function: Any, name: str) -> Any:

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-from ..api.overriding import ask_again
 from . import _functions, _methods, operators
 from ._create import _empty_affine_quantized as _empty_affine_quantized
 from ._create import _empty_per_channel_affine_quantized as _empty_per_channel_affine_quantized
@@ -21,7 +20,5 @@ from ._create import rebuilt as rebuilt
 from ._methods import dense_dequantize as dense_dequantize
 from ._tensor import QuantizedTensor as QuantizedTensor
 from ._tensor import wrapped as wrapped
-
-ask_again()  # the functions that handle quantised tensors have taken the place of others
 
 __all__ = ["_functions", "_methods", "operators"]

@@ -1,31 +1,26 @@
 """Quantised tensors, and how what an operation does with them is found.
 
 A `QuantizedTensor` is a Tensor whose array is a `QuantizedArray`. Views share its integers. An operation of the engine that meets one
-comes to the interpreter here, which looks into `OPERATIONS`; what is not there, and no view, is refused by PyTorch's words. Functions that
+comes to the interpreter here, which looks into `HANDLERS.operations`; what is not there, and no view, is refused by PyTorch's words. Functions that
 are no single operation are registered with `method`. Dense calls pass none of this.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from ..api import attach
+from ..api.attach import Handler, Handlers
 from ..backends.affine import FLOAT_PARAMETERS, PER_TENSOR, QuantizedArray, Scheme, dequantize, quantize, refusal
 from ..core.inplace import bump
 from ..core.primitive import PRIMITIVES
-from ..core.public import FUNCTIONS
 from ..core.tensor import Parameter, Tensor, make_tensor, version_of
 from ..dtypes import NAMED_ONLY
 from ..errors import OperationError
 from ..ops._overloads import checked
-
-Handler = Callable[..., Any]
-
-OPERATIONS: dict[str, Handler] = {}  # operations of the engine, with the arguments of their records
 
 
 class QuantizedTensor(Tensor):
@@ -59,7 +54,7 @@ class QuantizedTensor(Tensor):
     class _interpreter:  # noqa: N801
         @staticmethod
         def run(below: Any, op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-            handler = OPERATIONS.get(op.name)
+            handler = HANDLERS.operations.get(op.name)
             if handler is not None:
                 return handler(*args, **params)
             if op.view and len(args) == 1:
@@ -165,7 +160,7 @@ def moved(names: str) -> None:
             made = op.numpy_forward(x._array.ints, *others, **params)
             return like(x, made[0] if isinstance(made, tuple) else made)
 
-        OPERATIONS[name] = handler
+        HANDLERS.operations[name] = handler
 
 
 # ---- writing ---------------------------------------------------------------------------------
@@ -197,57 +192,17 @@ def overwritten(tensor: Any, result: Any, name: str) -> Any:
 
 
 # ---- registering -----------------------------------------------------------------------------
-def operation(names: str) -> Callable[[Handler], Handler]:
-    """Register what operations of the engine do with quantised tensors: `handler(*args, **params)`, as their records have them."""
-
-    def register(handler: Handler) -> Handler:
-        for name in names.split():
-            OPERATIONS[name] = handler
-        return handler
-
-    return register
-
-
-def method(names: str = "") -> Callable[[Handler], Handler]:
-    """Register a method of quantised tensors."""
-
-    def register(handler: Handler) -> Handler:
-        for name in names.split() or [handler.__name__]:
-            setattr(QuantizedTensor, name, handler)
-        return handler
-
-    return register
-
-
-def function(names: str, namespaces: str = "torch", methods: bool = True) -> Callable[[Handler], Handler]:
-    """Register what a public function does when its first argument is quantised; unless told otherwise, the method is the same."""
-
-    def register(handler: Handler) -> Handler:
-        for name in names.split():
-            if methods:
-                setattr(QuantizedTensor, name, handler)
-            for namespace in namespaces.split():
-                _put_before(namespace, name, handler)
-        return handler
-
-    return register
-
-
-def _put_before(namespace: str, name: str, handler: Handler) -> None:
-    table = FUNCTIONS[namespace]
-    dense = table.get(name)
-    if dense is None:
-        return
-
+def _choose(handler: Handler, dense: Any) -> Any:
     @functools.wraps(dense)
     def chosen(*args: Any, **kwargs: Any) -> Any:
         x = args[0] if args else kwargs.get("input")
         return (handler if isinstance(x, QuantizedTensor) else dense)(*args, **kwargs)
 
-    asked = table[name] = checked(chosen)
-    for scope, space in attach.SCOPES:
-        if space == namespace and scope.get(name) is dense:
-            scope[name] = asked
+    return checked(chosen)
+
+
+HANDLERS = Handlers(QuantizedTensor, _choose)
+operation, method, function = HANDLERS.operation, HANDLERS.method, HANDLERS.function
 
 
 def same_schemes(tensors: Iterable[Any]) -> bool:

@@ -1,7 +1,7 @@
 """Sparse tensors, and how what an operation does with them is found.
 
 A `SparseTensor` is a Tensor whose array is a `SparseArray`: a sparse leaf has a place in the graph of its own, and its gradients may be
-sparse or dense, as PyTorch's are. An operation of the engine that meets one comes to the interpreter here, which looks into `OPERATIONS`;
+sparse or dense, as PyTorch's are. An operation of the engine that meets one comes to the interpreter here, which looks into `HANDLERS.operations`;
 what is not there is refused by PyTorch's words. Functions that are no single operation are found in the same way by their public name:
 `function` makes them methods of SparseTensor and puts them before the dense ones in the namespaces. Dense calls pass none of this.
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import devices
-from ..api import attach
+from ..api.attach import Handler, Handlers
 from ..backends.sparse import SparseArray, refusal
 from ..core import source, tracing
 from ..core.callers import tensor_of
@@ -21,16 +21,12 @@ from ..core.inplace import bump, check_writable
 from ..core.interpret import thread
 from ..core.modes import enable_grad, local, no_grad
 from ..core.primitive import Primitive
-from ..core.public import FUNCTIONS
 from ..core.tape import count, node_type
 from ..core.tensor import Parameter, Tensor, make_tensor, version_of
 from ..dtypes import BY_NUMPY, can_cast
 from ..errors import DtypeError, OperationError
 
 _new = object.__new__
-Handler = Callable[..., Any]
-
-OPERATIONS: dict[str, Handler] = {}  # operations of the engine, with the arguments of their records
 
 
 class SparseTensor(Tensor):
@@ -69,7 +65,7 @@ class SparseTensor(Tensor):
     class _interpreter:  # noqa: N801
         @staticmethod
         def run(below: Any, op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-            handler = OPERATIONS.get(op.name)
+            handler = HANDLERS.operations.get(op.name)
             if handler is None:
                 layout = layout_of(*args)
                 if op.elementwise and layout not in ("", "coo"):
@@ -222,47 +218,7 @@ def overwritten(tensor: Any, result: Any, name: str) -> Any:
 
 
 # ---- registering -----------------------------------------------------------------------------
-def operation(names: str) -> Callable[[Handler], Handler]:
-    """Register what operations of the engine do with sparse tensors: `handler(*args, **params)`, as their records have them."""
-
-    def register(handler: Handler) -> Handler:
-        for name in names.split():
-            OPERATIONS[name] = handler
-        return handler
-
-    return register
-
-
-def method(names: str = "") -> Callable[[Handler], Handler]:
-    """Register a method of sparse tensors."""
-
-    def register(handler: Handler) -> Handler:
-        for name in names.split() or [handler.__name__]:
-            setattr(SparseTensor, name, handler)
-        return handler
-
-    return register
-
-
-def function(names: str = "", methods: bool = True, namespace: str = "torch") -> Callable[[Handler], Handler]:
-    """Register what a public function does when one of its arguments is sparse; unless told otherwise, the method is the same."""
-
-    def register(handler: Handler) -> Handler:
-        for name in names.split() or [handler.__name__]:
-            if methods:
-                setattr(SparseTensor, name, handler)
-            _put_before(namespace, name, handler)
-        return handler
-
-    return register
-
-
-def _put_before(namespace: str, name: str, handler: Handler) -> None:
-    table = FUNCTIONS[namespace]
-    dense = table.get(name)
-    if dense is None:
-        return
-
+def _choose(handler: Handler, dense: Any) -> Any:
     @functools.wraps(dense)
     def chosen(*args: Any, **kwargs: Any) -> Any:
         for x in args:
@@ -272,7 +228,8 @@ def _put_before(namespace: str, name: str, handler: Handler) -> None:
                 return handler(*args, **kwargs)
         return (handler if kwargs and layout_of(*kwargs.values()) else dense)(*args, **kwargs)
 
-    table[name] = chosen
-    for scope, space in attach.SCOPES:
-        if space == namespace and scope.get(name) is dense:
-            scope[name] = chosen
+    return chosen
+
+
+HANDLERS = Handlers(SparseTensor, _choose)
+operation, method, function = HANDLERS.operation, HANDLERS.method, HANDLERS.function
