@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import contextlib
 import copy
 import importlib
@@ -31,6 +32,7 @@ __all__ = ["GraphModule", "reduce_graph_module"]
 
 _HOME = __name__.partition(".")[0]
 _numbers = itertools.count()
+_gone: collections.deque[str] = collections.deque()  # texts whose functions are no more; they leave `linecache` with the next text
 TRACER: list[type] = []  # `Tracer`, which stands in a module that needs this one
 _USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"  # in `meta`: attributes that copies get, by name
 _FOOTER = "# To see more debug info, please use `graph_module.print_readable()`"
@@ -50,9 +52,12 @@ def _method_from_src(method_name: str, src: str, globals: dict[str, Any], co_fie
         origin = f" from {co_fields['co_filename']}:{co_fields['co_firstlineno']} in {co_fields['co_name']}"
     name = f"<eval_with_key>.{next(_numbers)}{origin}"
     exec(compile(src, name, "exec"), scope)
+    while _gone:
+        linecache.cache.pop(_gone.popleft(), None)
     linecache.cache[name] = (len(src), None, src.splitlines(keepends=True), name)
     function = scope.pop(method_name)
-    weakref.finalize(function, linecache.cache.pop, name, None)
+    # Not out of the cache at once: the function may be collected while `linecache` itself goes through it.
+    weakref.finalize(function, _gone.append, name)
     return function
 
 

@@ -3,6 +3,7 @@
 import copy
 import gc
 import io
+import linecache
 import math
 import operator
 import pickle
@@ -330,3 +331,16 @@ def test_passes_in_a_row():
     manager = PassManager([two, one], [this_before_that_pass_constraint(one, two)])
     assert manager(fx.symbolic_trace(lambda x: x)).modified
     assert ran == ["one", "two"]
+
+
+def test_the_text_of_a_collected_function_leaves_the_cache_of_lines_later():
+    """Collection may happen while `linecache` goes through its entries, which must not vanish then."""
+    traced = fx.symbolic_trace(lambda x: x + 1)
+    name = type(traced).forward.__code__.co_filename
+    before = set(linecache.cache)
+    assert name in before
+    del traced
+    gc.collect()
+    assert set(linecache.cache) == before
+    fx.symbolic_trace(lambda x: x + 2)
+    assert name not in linecache.cache
